@@ -83,7 +83,7 @@ describe('before one fleet', () => {
     // Some clients call every request JSON.
     const json = { 'content-type': 'application/json' }
     expect((await call('DELETE', `/v1/permits/${two.body.permit}`, undefined, { headers: json })).status).toBe(200)
-    expect((await complete(two.body.permit)).status).toBe(410)
+    expect((await complete(two.body.permit, { status: 429, retryAfter: '600' })).status).toBe(410)
     const forged = `${two.body.permit?.slice(0, 8)}AAAA${two.body.permit?.slice(12)}`
     for (const foreign of ['x', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', forged])
       expect(await complete(foreign), foreign).toMatchObject({ status: 404, body: { type: 'not-found' } })
@@ -133,6 +133,21 @@ describe('before one fleet', () => {
     expect(await fleet.fetch(`${web.origins.ill}/2`)).toBe(200)
     await expectPolite()
   })
+})
+
+test('an old completion, repeated to another process, closes the site no longer than one in time could', async () => {
+  const token = { name: 'believed-shortly', token: 'x'.repeat(16), maxRetryAfterMs: 2_000 }
+  const env = { PERMIT_MAX_MS: '1000', DECORUM_PERMIT_TOKENS: JSON.stringify([token]) }
+  const { web, ask, complete } = await permitFleet([{ name: 'old', robots: { body: '' } }], { permits: 2, env })
+  const url = `${web.origins.old}/1`
+  const headers = { authorization: `Bearer ${token.token}` }
+  const { permit } = (await ask({ url, waitMs: 20_000 }, { headers })).body
+  expect((await complete(permit, { status: 200 }, { headers })).status).toBe(200)
+  await sleep(4_000)
+  const inAnHour = new Date(Date.now() + 3_600_000).toUTCString()
+  for (const retryAfter of ['3600', inAnHour])
+    expect((await complete(permit, { status: 429, retryAfter }, { headers, on: 1 })).status).toBe(410)
+  expect((await ask({ url }, { headers })).body).not.toMatchObject({ gate: 'back-off' })
 })
 
 test('a grant or an extension that the ledger answers too late is none: 503, and then the lane goes on', async () => {

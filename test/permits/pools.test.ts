@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openContent, openFrontier } from '@decorum/client'
 import { openLedgerWithViews } from '@decorum/ledger/views'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
 import { LONG_LEASES, TIMES } from './fleet.ts'
 import { AGENTS, poolFleet, sharedPoolFleet } from './pool.ts'
@@ -148,13 +148,17 @@ describe('before one fleet', () => {
   })
 })
 
-describe('before a fleet that is strict', () => {
+describe('before a fleet that is strict', async () => {
+  const pages = await mkdtemp(join(tmpdir(), 'decorum-pool-'))
+  afterAll(() => rm(pages, { recursive: true, force: true }))
   const STRICT = {
     MAX_ATTEMPTS: '2',
     PERMIT_MAX_MS: '10000',
     PAGE_MAX_BYTES: '2000',
     LEASE_MS: '5000',
     FETCH_DEADLINE_MS: '4000',
+    PAGE_SINK: 'folder',
+    ARCHIVE_DIR: pages,
   }
   const strict = sharedPoolFleet({ env: STRICT })
 
@@ -190,6 +194,24 @@ describe('before a fleet that is strict', () => {
     expect(ended.get('a')).toMatchObject({ kind: 'failed', reason: 'lease-expired', attempts: 2 })
     expect(await fleet.complete(second.permit, { status: 200 })).toMatchObject({ status: 410 })
     await fleet.outcomesOf(['a'])
+  })
+
+  test('a late report: its page is not kept as that of the next URL, and a Retry-After counts although its URL has left', async () => {
+    const fleet = await strict([{ name: 'tardy', robots: { body: '' } }])
+    const url = `${fleet.web.origins.tardy}/1`
+    await fleet.enqueue([ofPool('first', url), ofPool('second', `${url}2`)])
+    const late = await fleet.takeOrder()
+    const again = await fleet.takeOrder()
+    expect([late.id, again.id]).toEqual(['first', 'first'])
+    await fleet.carryOut(again)
+    const before = (await readdir(pages, { recursive: true })).length
+    const body = Buffer.from('of the first URL').toString('base64')
+    expect(await fleet.complete(late.permit, { status: 200, body })).toMatchObject({ status: 410 })
+    expect(await readdir(pages, { recursive: true })).toHaveLength(before)
+    await fleet.workUntil(['first', 'second'])
+    expect(await fleet.complete(late.permit, { status: 429, retryAfter: '60' })).toMatchObject({ status: 410 })
+    await fleet.enqueue([ofPool('third', `${url}3`, { expiresAt: Date.now() + 2_000 })])
+    expect((await fleet.workUntil(['third'])).get('third')).toMatchObject({ kind: 'expired', reason: 'back-off' })
   })
 
   test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {

@@ -1,7 +1,7 @@
 /** Operations of a holder on its permit: complete, release, extend, read. */
 
 import type { Agent } from '@decorum/config'
-import type { Pending } from '@decorum/ledger'
+import type { Ledger, Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { defined, sinceNow } from '@decorum/runtime'
@@ -29,7 +29,9 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
   return {
     async complete(id, body, token) {
       const permit = await desk.read(id, token)
-      if (desk.endOf(id) === 'completed') return 'completed'
+      const before = desk.endOf(id)
+      if (before === 'completed') return before
+      if (before !== undefined) throw desk.gone(id)
       const heldMs = Math.max(0, desk.now(permit) - permit.grantedAt)
       const agent = config.agents.find(permit.agent)
       const {
@@ -39,10 +41,14 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
         ...end
       } = permit.order === undefined
         ? plainEnd(readBody(CompletionBody, body))
-        : await endOfOrder(id, permit, permit.order, body, heldMs, desk)
+        : await endOfOrder(permit, permit.order, body, heldMs, desk)
       const delayMs = agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-      // The delay starts when the completion arrives, because an earlier end cannot be verified.
-      const load = acceptedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)))
+      // The delay starts when the completion arrives, because an earlier end cannot be verified. A wait starts no later than the permit can
+      // have been held: an old completion may be repeated at any time.
+      const overMs = Math.max(0, heldMs - config.PERMIT_MAX_MS)
+      const load = acceptedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)) - overMs)
+      const reportLate: Ledger['reportLate'] = (late) =>
+        ledger.reportLate({ ...late, elapsedMs: late.elapsedMs + overMs })
       const happened = {
         ...end,
         tookMs: Math.min(tookMs, heldMs),
@@ -50,7 +56,8 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
         endedAt: ledger.clock.monotonic(),
         adaptiveMs: delayMs,
       }
-      if ((await endExchange(ledger, leasesOf(permit, awaitedBy), happened)) === 'stale') throw desk.gone(id)
+      const ended = await endExchange({ ...ledger, reportLate }, leasesOf(permit, awaitedBy), happened)
+      if (ended === 'stale') throw desk.gone(id)
       desk.note(id, 'completed')
       trace?.()
       onEnded(permit, delayMs)
@@ -100,9 +107,8 @@ function plainEnd(report: CompletionBody) {
 }
 
 async function endOfOrder(
-  id: string,
   permit: Permit,
-  { pool, attempt, priority, crawl }: OrderOfPermit,
+  { pool, attempt, priority, crawl, id: ofOrder }: OrderOfPermit,
   body: unknown,
   heldMs: number,
   desk: Desk,
@@ -110,11 +116,12 @@ async function endOfOrder(
   const { ledger, config } = desk
   const report = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
   // Loaded with the first completion of a pool: the page reader takes 60 ms of CPU and 18 MB, and most fleets have no pool
-  const { endOfOrder } = await import('./order-end.ts')
+  const { endOfOrder, loadOfReport } = await import('./order-end.ts')
   const agent = config.agents.find(permit.agent)
-  // The URL stays first in its lane until this lease ends; the fence shows whether the lease is still in force.
+  // The URL stays first in its lane until this lease ends. After that only what the site asks for counts.
   const pending = await ledger.firstUrlOf(permit, priority, crawl)
-  if (pending === undefined || agent === undefined) throw desk.gone(id)
+  if (pending === undefined || pending.id !== (ofOrder ?? pending.id) || agent === undefined)
+    return { load: loadOfReport(report), tookMs: report.tookMs, trace: undefined, awaitedBy: undefined }
   const { origin, fence } = permit
   const now = ledger.wall(ledger.partitionOf(origin))
   // Only for a request that may be repeated does the number of earlier attempts matter

@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, pageStatements } from '@decorum/content/said'
+import type { SiteLoad } from '@decorum/ledger'
 import { tokensOf } from '@decorum/politeness'
 import { base32, isConditional, linesOf, meaningOf, orderUrl, type Tolerated } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
@@ -11,6 +12,7 @@ import {
   type FetchedBody,
   loadOf,
   loadReported,
+  NORMAL_LOAD,
   type PageRead,
   readLessLoad,
   readFailure,
@@ -27,10 +29,19 @@ export type AboutOrder = AboutPage & { heldMs: number }
 /** @throws Problem when the report is insufficient for an outcome */
 export function endOfOrder(report: OrderReport, about: AboutOrder): PageRead {
   const read = readStatements(report, about)
-  // A further request under the order says more about the site than its page.
-  if (report.load === undefined) return read
-  return { ...read, load: bothLoads(loadReported(report.load.status, report.load.retryAfter, loadOf), read.load) }
+  return { ...read, load: withFurther(report, read.load) }
 }
+
+/** What a report says about its site alone. */
+export function loadOfReport(report: OrderReport): SiteLoad {
+  const { status, headers = [], retryAfter = '' } = report
+  const lines = [...linesOf(headers, 'retry-after'), retryAfter]
+  return withFurther(report, status === undefined ? NORMAL_LOAD : loadReported(status, lines))
+}
+
+/** A further request under the order says more about the site than its page. */
+const withFurther = ({ load }: OrderReport, ofPage: SiteLoad): SiteLoad =>
+  load === undefined ? ofPage : bothLoads(loadReported(load.status, load.retryAfter, loadOf), ofPage)
 
 function readStatements(report: OrderReport, order: AboutOrder): PageRead {
   const { status, headers = [], reason, error } = report

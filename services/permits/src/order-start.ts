@@ -21,9 +21,10 @@ export async function startOrder(text: string, pool: string, desk: Desk): Promis
   }
   const turn = await orderTurn(order, agent, desk)
   if (turn.kind === 'held') {
-    const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order
+    const { agent, origin, fence, delayMs, version, attempt, priority, crawl, id } = order
     const { paceLeases } = turn.leases
-    const leases = { agent, origin, fence, delayMs, paceLeases, order: { pool, priority, attempt, version, crawl } }
+    const of = { pool, priority, attempt, version, crawl, id }
+    const leases = { agent, origin, fence, delayMs, paceLeases, order: of }
     return { order, leases, since: turn.requested.first }
   }
   if (turn.kind === 'later') await releaseOrder(desk.ledger, order, { waitMs: turn.waitMs, why: turn.gate })

@@ -5,10 +5,15 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type LeasedLane, type RedisLink, withDeadline } from '@decorum/ledger'
 import { type Clock, DEFAULT_CRAWL, type Order } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import type { PaceLease, Turn } from '@decorum/sending'
 
 /** Extra data in the permit of an order of a pool; its URL is at the head of its lane until it ends. */
-export type OrderOfPermit = Pick<Order, 'priority' | 'attempt' | 'version' | 'crawl'> & { pool: string }
+export type OrderOfPermit = Pick<Order, 'priority' | 'attempt' | 'version' | 'crawl'> & {
+  pool: string
+  /** of its candidate; absent in permits of an earlier release */
+  id?: string
+}
 
 /** The leases of a request, before its permit is written. */
 export type GrantedLeases = LeasedLane & {
@@ -47,7 +52,8 @@ export class PermitIds {
 
   async write({ agent, origin, fence, delayMs, grantedAt, paceLeases, holder, order }: Permit): Promise<string> {
     const above = paceLeases.map((one) => [one.agent, one.origin, one.fence, one.delayMs, one.ofSite ? 1 : 0])
-    const of = order === undefined ? [] : [order.pool, order.priority, order.attempt, order.version, order.crawl]
+    const of =
+      order === undefined ? [] : [order.pool, order.priority, order.attempt, order.version, order.crawl, order.id]
     const body = Buffer.from(JSON.stringify([agent, origin, fence, delayMs, grantedAt, holder, above, ...of]))
     return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
   }
@@ -69,8 +75,8 @@ export class PermitIds {
     const permit = { agent, origin, fence, delayMs, grantedAt, paceLeases, holder }
     if (of.length === 0) return permit
     // Permits of a release without crawls name none.
-    const [pool, priority, attempt, version, crawl = DEFAULT_CRAWL] = of
-    return { ...permit, order: { pool, priority, attempt, version, crawl } }
+    const [pool, priority, attempt, version, crawl = DEFAULT_CRAWL, id] = of
+    return { ...permit, order: { pool, priority, attempt, version, crawl, ...defined({ id }) } }
   }
 }
 
@@ -82,7 +88,7 @@ type Written = [
   number,
   string,
   [agent: string, origin: string, fence: number, delayMs: number, ofSite: number][],
-  ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number, crawl?: string] | []),
+  ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number, crawl?: string, id?: string] | []),
 ]
 
 /** HMAC-SHA-256 (RFC 2104) from two hashes: createHmac makes an object of its key each time, a sixth of a permit's cost (measured). */
