@@ -198,6 +198,18 @@ test('the delay in a robots.txt that was read by a redirect is owed where it was
   expect(shortest(there.heard)).toBeGreaterThanOrEqual(DELAY_MS)
 })
 
+test('so is it where a robots.txt led on to it', async () => {
+  const there = await site(unchanged)
+  const between = await site(movedTo(`${there.origin}/robots.txt`))
+  const leading = await site(movedTo(`${between.origin}/robots.txt`))
+  await enqueue({ id: 'from-afar', url: `${leading.origin}/1` })
+  await expect.poll(async () => (await ledger.viewOrigin(leading.origin, [])).state.answer).toBeDefined()
+  await enqueue({ id: 'between', url: `${between.origin}/1` })
+  await ends('between', 'fetched')
+  expect(between.robots()).toHaveLength(2)
+  expect(shortest(between.heard)).toBeGreaterThanOrEqual(DELAY_MS)
+})
+
 test('a body that cannot be read while robots.txt is asked for again: the known delay is kept, and nothing is asked in a row', async () => {
   let busy = false // puts the rules out of force
   const there = await site((asked) => {

@@ -59,6 +59,7 @@ const dueLane: HopLane = {
   isShared: false,
   lastCheck: () => undefined,
   confirm: () => undefined,
+  owe: () => {},
   complete: async () => {},
   release: async () => {},
 }

@@ -218,6 +218,7 @@ describe('redirects', () => {
           isShared: false,
           lastCheck: () => undefined,
           confirm,
+          owe: () => {},
           complete: async () => void ended.push(origin),
           release: async () => {},
         }

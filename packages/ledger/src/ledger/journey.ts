@@ -138,8 +138,8 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       return ended
     },
     /**
-     * An answer has asked for silence, and the lease of its exchange was over before the ledger knew: the origin is closed all the same, as
-     * soon as the ledger answers.
+     * An answer has asked for silence or a longer delay, and the lease of its exchange was over before the ledger knew: the origin is closed
+     * all the same, as soon as the ledger answers.
      */
     reportLate: (ended: Ended): void => ofOrigin(ended.origin).closings.endedLate(closingOf(ended)),
     resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]> {

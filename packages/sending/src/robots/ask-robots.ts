@@ -25,7 +25,7 @@ import type { UsedLease } from '../leases/lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
 import { bothLoads, loadOf, NORMAL_LOAD, waitOf } from '../load.ts'
 import type { Failure } from '../read-page.ts'
-import type { AcquireHop } from './hop-lane.ts'
+import type { AcquireHop, HopLane } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'
 import { type ReadTools, type RobotsReading, readRobots } from './read-robots.ts'
 
@@ -76,6 +76,9 @@ export async function requestRobots(
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
   let lastRead: RobotsReading | undefined
+  // The rules bind the first origin. But they are the robots.txt of all that were asked for theirs on the way, which may owe a longer delay
+  // than is known of them: the latest hop to each.
+  const askedAt = new Map<string, HopLane>()
   // The wait that a redirect requested the last time is over, whoever fetches now: it is followed at once, or it would never be followed.
   const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
@@ -149,10 +152,12 @@ export async function requestRobots(
     if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     const hopLoad = loadAfter(result)
     if (lane.isShared) keepLoad(hopLoad)
-    if (result.kind === 'answered' && leadsTo(result, at).kind === 'none')
+    if (isRobots || askedAt.has(at.origin)) askedAt.set(at.origin, lane)
+    if (result.kind === 'answered' && leadsTo(result, at).kind === 'none') {
       lastRead = await readRobots(result, { isFirst: false, isConditional: isConditional(state) }, tools)
-    // The rules bind the first origin. But it is the robots.txt of this one, too, which may ask for a longer delay than is known of it.
-    await lane.complete(result, hopLoad, isRobots ? delayIn(lastRead?.bytes) : 0)
+      for (const asked of askedAt.values()) asked.owe(delayIn(lastRead.bytes))
+    }
+    await lane.complete(result, hopLoad)
     return result
   }
   const delayIn = (body: Uint8Array | undefined): number => {

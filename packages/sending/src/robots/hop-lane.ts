@@ -146,6 +146,9 @@ function hopLane(
   const all = [...lanesOf(leases), ...lease.leases.paceLeases.map(laneOf), ...shared]
   const lanes = [...new Map(all.map((one) => [`${one.agent} ${one.origin}`, one])).values()]
   const { confirm, tooOld } = confirmedBy(ledger, isShared ? since : requested.first, () => lanes)
+  let requestedMs = 0
+  /** when its exchange ended, once that was reported */
+  let sentUntil: number | undefined
   const endFetch = async (): Promise<void> => {
     if (own.origin !== lease.origin) await endRobotsFetch(ledger, own)
   }
@@ -157,17 +160,21 @@ function hopLane(
     /** called in the tick in which the bytes leave */
     lastCheck: (address: string | undefined) => tooOld() ?? wrongAddress(address),
     confirm,
-    /**
-     * @param load  the load of the site by its answer
-     * @param requestedMs  the delay that the answer asks for
-     */
+    /** The rules of its origin ask for this delay, by its answer or by that of a later hop. */
+    owe(delayMs: number): void {
+      requestedMs = delayMs
+      if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, delayMs)
+      if (sentUntil === undefined || delayMs === 0) return
+      const elapsedMs = ledger.clock.monotonic() - sentUntil
+      for (const one of acquired) if (one.ofSite) ledger.reportLate({ ...laneOf(one), delayMs, elapsedMs })
+    },
+    /** @param load  the load of the site by its answer */
     async complete(
       { kind, endedAt, timing }: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>,
       load = NORMAL_LOAD,
-      requestedMs = 0,
     ): Promise<void> {
+      sentUntil = endedAt
       const adaptiveMs = delayAfter(agent, 0, kind === 'not-sent' ? undefined : timing.totalMs)
-      if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, requestedMs)
       await endPaceLeases(ledger, acquired, Math.max(owedMs, adaptiveMs, requestedMs), { endedAt, load }, report)
       crashPoint('hop.completed')
       await endFetch()
