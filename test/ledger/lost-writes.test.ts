@@ -79,6 +79,43 @@ test('a Retry-After whose exchange had lost its lease closes the origin all the 
   await expect.poll(until, { message: 'what Redis has lost is written again' }).toBeCloseTo(endedAt + 2 * HOLD, 1)
 })
 
+test('such a Retry-After is written again also where the next request of the lane has ended since', async () => {
+  const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { random: () => 0 })
+  await ledger.store(0, urls('a', 'b'))
+  const ends = { delayMs: 0, elapsedMs: 0 }
+  const { agent, origin, fence, ...reserved } = await reserveOne()
+  await startPage({ agent, origin, fence, ...reserved })
+  await raw.hdel(keys.leases, lane)
+  await raw.zadd(keys.due, clock.now, lane)
+  const next = await reserveOne()
+  await startPage(next)
+  const until = async () => Number(await raw.hget(keys.origin(ORIGIN), FIELD.backOffUntil))
+  ledger.reportLate({ agent, origin, fence, ...ends, load: { kind: 'asked-for-less', retryAfterMs: 2 * HOLD } })
+  await expect.poll(until).toBeGreaterThan(0)
+  const before = await until()
+  clock.pass(1_000)
+  const normal = { load: { kind: 'normal' as const }, outcome: outcomeOf('a') }
+  expect(await ledger.complete({ agent, origin, fence: next.fence, ...ends, ...normal })).toBe('completed')
+
+  await raw.hdel(keys.origin(ORIGIN), FIELD.backOffUntil, FIELD.incidents)
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(until).toBe(before)
+})
+
+test('a late end leaves nothing behind of a lane that is idle', async () => {
+  const { ledger, raw, clock, reserveOne, startPage } = await emptyLedger(redis)
+  await ledger.store(0, urls('a'))
+  const { agent, origin, fence, ...reserved } = await reserveOne()
+  await startPage({ agent, origin, fence, ...reserved })
+  const end = { agent, origin, fence, delayMs: 0, elapsedMs: 0 }
+  await ledger.complete({ ...end, load: { kind: 'normal' }, outcome: outcomeOf('a') })
+  clock.pass(HOLD)
+  ledger.reportLate({ ...end, elapsedMs: HOLD, load: { kind: 'asked-for-less', retryAfterMs: 2 * HOLD } })
+  await expect.poll(() => raw.hexists(keys.origin(ORIGIN), FIELD.backOffUntil)).toBe(1)
+  expect(await raw.hexists(keys.ended, lane)).toBe(0)
+})
+
 test('a pause that was lost holds again; one that was ended before the loss does not', async () => {
   const { ledger, clock, raw, restartRedis, another } = await emptyLedger(redis)
   const operator = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }

@@ -39,7 +39,7 @@ const AGAIN_MS = 500
 const UNSURE_MS = 1_000
 
 export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, now }: Restoring): Closings {
-  const lanes = new Map<string, Kept<Closing>>() // the oldest first
+  const lanes = new Map<string, Kept<Closing>>() // the latest end of each lane and its latest late one, the oldest first
   const late: Closing[] = []
   let operations: Kept<Operated>[] = []
   const underWay: string[] = [] // origins
@@ -67,10 +67,10 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
     }
     return isAll
   }
-  const ended = (closing: Closing): void => {
+  const keep = (name: string, closing: Closing): void => {
     forget()
-    lanes.delete(closing.lane)
-    lanes.set(closing.lane, { what: closing, since: clock.monotonic() })
+    lanes.delete(name)
+    lanes.set(name, { what: closing, since: clock.monotonic() })
   }
   const writeLate = async (): Promise<void> => {
     const until = clock.monotonic() + RETRY_AFTER.longestMs
@@ -86,9 +86,9 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
     late.length = 0
   }
   return {
-    ended,
+    ended: (closing) => keep(closing.lane, closing),
     endedLate(closing) {
-      if (!(Number(lanes.get(closing.lane)?.what.endedAt) > closing.endedAt)) ended(closing)
+      keep(`late ${closing.lane}`, closing) // the lane's next request may be under way, whose end asks for no wait
       if (late.push(closing) === 1) void writeLate()
     },
     async operate(operation) {

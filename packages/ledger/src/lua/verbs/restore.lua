@@ -31,8 +31,11 @@ for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local owed = owedAfter(lane, KIND.page, NO_FENCE, '', reported, 0)
   local known = endedOf(lane)
   local isLater = --[[rule:the-latest-end-is-remembered]] not known or known < ended --[[end]]
-  if isLater then setEnded(lane, ended, owed, '') end
-  if --[[rule:a-restored-end-is-owed]] ended + owed > now --[[end]] then close(lane, ended + owed) end
+  local isOwed = --[[rule:a-restored-end-is-owed]] ended + owed > now --[[end]]
+  -- Nothing would forget the end of a lane that is idle, and not due.
+  local isInUse = isOwed or known or leaseOf(lane) or hasWork(lane)
+  if isLater and isInUse then setEnded(lane, ended, owed, '') end
+  if isOwed then close(lane, ended + owed) end
   if --[[rule:a-restored-load-closes-the-site]] load ~= 'normal' --[[end]] then backOff(lane, load, ended, ended) end
 end
 flush()
