@@ -76,9 +76,9 @@ export async function requestRobots(
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
   let lastRead: RobotsReading | undefined
-  // The rules bind the first origin. But they are the robots.txt of all that were asked for theirs on the way, which may owe a longer delay
+  // The rules bind the first origin. But they are the robots.txt of all whose own was requested on the way, which may owe a longer delay
   // than is known of them: the latest hop to each.
-  const askedAt = new Map<string, HopLane>()
+  const laneAt = new Map<string, HopLane>()
   // The wait that a redirect requested the last time is over, whoever fetches now: it is followed at once, or it would never be followed.
   const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
@@ -152,10 +152,10 @@ export async function requestRobots(
     if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     const hopLoad = loadAfter(result)
     if (lane.isShared) keepLoad(hopLoad)
-    if (isRobots || askedAt.has(at.origin)) askedAt.set(at.origin, lane)
+    if (isRobots || laneAt.has(at.origin)) laneAt.set(at.origin, lane)
     if (result.kind === 'answered' && leadsTo(result, at).kind === 'none') {
       lastRead = await readRobots(result, { isFirst: false, isConditional: isConditional(state) }, tools)
-      for (const asked of askedAt.values()) asked.owe(delayIn(lastRead.bytes))
+      for (const one of laneAt.values()) one.owe(delayIn(lastRead.bytes))
     }
     await lane.complete(result, hopLoad)
     return result
