@@ -353,6 +353,17 @@ test('a lane that opens after the back-off of its site is reserved ahead; one th
   })
 })
 
+test('a lane that is due when the back-off of its site ends is not reserved ahead, where it would be deferred in a loop', async () => {
+  const { ledger, clock, visit, setOrigin, reserveOne } = await emptyLedger(redis)
+  await visit('a', 1_000)
+  await ledger.store(0, urls('b'))
+  await setOrigin({ backOffUntil: clock.now + 1_000 })
+  clock.pass(950)
+  expect(await ledger.reserve(0, { ...ask, aheadMs: 80 })).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 50 })
+  clock.pass(50)
+  expect(await reserveOne({ aheadMs: 80 })).toMatchObject({ urls: [{ id: 'b' }] })
+})
+
 test('while grants are held nothing is reserved, and the answer says for how long', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   await ledger.store(0, urls('a'))

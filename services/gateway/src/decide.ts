@@ -83,8 +83,9 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     }
     const delay = effectiveDelay(agent, given.rules, recordedMs(lane, agent, given.rules))
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
-    if (lane.closedUntil !== undefined && lane.closedUntil > now) {
-      return leave({ kind: 'defer', until: Math.min(lane.closedUntil, expires), why: lane.heldBy ?? 'back-off' })
+    const { closedUntil = 0 } = lane
+    if (closedUntil > now && closedUntil >= lane.notBefore) {
+      return leave({ kind: 'defer', until: Math.min(closedUntil, expires), why: lane.heldBy ?? 'back-off' })
     }
     if (lane.refetch) {
       const { question } = lane.robots.state

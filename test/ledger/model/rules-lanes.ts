@@ -225,7 +225,7 @@ export function reserve(
     const closed = gateOf(m, { what: 'page', moment: 'reserve', lane: name, now, held, list, heldUntil })
     const blocked = origin.blockedUntil > now
     let peek = ask.peek
-    const isHeld = closed !== undefined && closed.till > opens && !blocked
+    const isHeld = closed !== undefined && closed.till > now && closed.till >= opens && !blocked
     const first = isHeld || lane.why !== undefined ? firstExpiry(m, lane) : undefined
     if (first !== undefined && first.at <= now && (isHeld || first.list !== list)) {
       list = first.list

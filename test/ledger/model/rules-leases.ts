@@ -354,8 +354,11 @@ export function restore(m: Model, call: Call, ends: Ended[]): 'restored' | 'doub
     const { delayMs: least, consent } = demanded(m, name, now)
     const owed = consent ? least : Math.max(delayMs, least)
     const lane = laneOf(m, name)
-    if (lane.last === undefined || lane.last.ended < endedAt) lane.last = { ended: endedAt, owed }
-    if (endedAt + owed > now) close(lane, endedAt + owed)
+    const isOwed = endedAt + owed > now
+    const isInUse = isOwed || lane.last !== undefined || lane.lease !== undefined || waitingIn(lane) > 0
+    const isLater = lane.last === undefined || lane.last.ended < endedAt
+    if (isLater && isInUse) lane.last = { ended: endedAt, owed }
+    if (isOwed) close(lane, endedAt + owed)
     if (load.load !== 'normal') backOff(m, originOf(name), { ...load, jitter: 0 }, now, endedAt, endedAt)
   }
   return 'restored'
