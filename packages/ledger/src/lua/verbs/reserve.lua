@@ -146,7 +146,7 @@ for i = 1, #lanes do
     closedUntil = closedUntil or 0
   end
   local isBlocked = o and isAhead(o[FACTS.blockedUntil])
-  -- A lane that is due when its gate opens is not reserved ahead: the gateway would defer it until then, again and again.
+  -- A lane that is due when its gate opens is not reserved ahead: the gateway would defer it again and again.
   local isClosed = gate and --[[rule:reserve-minds-closed-gates]] closedUntil > now and closedUntil >= due --[[end]]
   local isHeld = #urls > 0 and isClosed and not isBlocked and not isNamed
   -- A URL that has expired ends now, in whatever list it is and whatever gate is closed, also one that only the gateway
