@@ -32,6 +32,8 @@ export type DecideWith = {
 export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Decision {
   const dropped: Outcome[] = []
   const { origin, fence, now, wallAt } = lane
+  // A lane that is due later is judged for that instant: it would be deferred until then, again and again.
+  const opens = Math.max(now, lane.notBefore)
   const leave = (next: Resolution['next']): Decision => ({
     resolution: { agent: lane.agent, origin, fence, dropped, next },
   })
@@ -89,7 +91,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     }
     if (lane.refetch) {
       const { question } = lane.robots.state
-      if (question === undefined) return make('robots', '/robots.txt', delay)
+      if (question === undefined || question.until <= opens) return make('robots', '/robots.txt', delay)
       return leave({ kind: 'defer', until: Math.min(question.until, expires), why: 'robots-in-flight' })
     }
     const verdict = given.judge(first.path)
@@ -101,8 +103,9 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       drop({ kind: 'failed', ...dead })
       continue
     }
-    const visitFrom = visitTimeOpensAt(agent, given.rules, wallAt, given.reserveMs + CONNECTING_MS) - wallAt + now
-    const closed = senderGate(verdict, visitFrom, now)
+    const spareMs = given.reserveMs + CONNECTING_MS
+    const visitFrom = visitTimeOpensAt(agent, given.rules, wallAt + opens - now, spareMs) - wallAt + now
+    const closed = senderGate(verdict, visitFrom, opens)
     if (closed !== undefined) return leave({ kind: 'defer', until: Math.min(closed.until, expires), why: closed.gate })
     // A refresh is a separate order. The page follows after the delay, under the rules in force then.
     const isRefresh = verdict.kind === 'allowed' && verdict.refresh && lane.robots.state.question === undefined

@@ -95,6 +95,20 @@ test('Visit-time: nothing is ordered that might be started after its end, and an
   expect(at(28_000).resolution.next).toMatchObject({ kind: 'defer', until: NOW + 2 * 3_600_000 })
 })
 
+test('a lane that is due when the hours begin, or behind a back-off, is ordered ahead for that instant, not deferred in a loop', () => {
+  const urls = [head('/a', { expiresAt: NOW + 48 * 3_600_000 })]
+  const before = { now: NOW + 59_950, wallAt: NOW + 59_950, urls }
+  const asked = (notBefore: number) =>
+    decided(lane(served(unknownOrigin, 200), { ...before, notBefore }), 'user-agent: *\nvisit-time: 0801-0900', {
+      ...agent,
+      honourVisitTime: true,
+    })
+  expect(asked(NOW + 60_000).order).toMatchObject({ kind: 'page', notBefore: NOW + 60_000 })
+  expect(asked(NOW + 59_999).resolution.next).toMatchObject({ kind: 'defer', until: NOW + 60_000 })
+  const behind = lane(served(unknownOrigin, 404), { closedUntil: NOW + 30, notBefore: NOW + 50 })
+  expect(decided(behind).order).toMatchObject({ kind: 'page', notBefore: NOW + 50 })
+})
+
 test('a page is asked for as its candidate wants it, its robots.txt is not', () => {
   const urls = [head('/a', { request: { method: 'HEAD', maxBytes: 9 } })]
   const known = decided(lane(served(unknownOrigin, 200), { urls }))

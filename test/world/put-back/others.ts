@@ -147,8 +147,8 @@ export const IN_OTHERS: readonly InCode[] = [
     name: 'Visit-time is not asked at dispatch',
     of: 'changelog 0.2.0: agents with honourVisitTime keep to Visit-time',
     file: 'services/gateway/src/decide.ts',
-    text: 'senderGate(verdict, visitFrom, now)',
-    put: 'senderGate(verdict, Math.min(visitFrom, 0), now)',
+    text: 'senderGate(verdict, visitFrom, opens)',
+    put: 'senderGate(verdict, Math.min(visitFrom, 0), opens)',
     options: { plain: 0, permits: 0, proxies: 0 },
   },
   {
