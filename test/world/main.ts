@@ -12,8 +12,9 @@ import { MUTANTS } from '../ledger/model/mutants.ts'
 import { ALL_CELLS, ALL_POINTS, Coverage } from './coverage.ts'
 import { FAULTS } from './faults.ts'
 import { GROUPED, type Grouped } from './grouped.ts'
+import { OPERATIONS } from './operators.ts'
 import { BUSY } from './pace.ts'
-import { lineOf, NUMBERS, shrink } from './shrink.ts'
+import { LISTS, lineOf, NUMBERS, shrink } from './shrink.ts'
 import { unreachedOf } from './unreached.ts'
 import { brokenBy, type Planted, runWorld, type WorldOptions, type WorldReport } from './world.ts'
 
@@ -26,6 +27,8 @@ const USAGE = `npm run world -- [--hours N | --runs N] [--seed S] [--plant NAME]
   --trace        prints each event
 Options of a run, as the line that plays a run again has them:
   ${Object.values(NUMBERS).join(' N ')} N
+  ${Object.values(LISTS).join(' NAME,NAME,… ')} NAME,NAME,…
+                 which faults fall, and of which manners sites are
   --grouped ${GROUPED.join(' | ')}
                  which hosts share a pace
   --only N,N,…   of its faults only those with these numbers fall; '' none`
@@ -41,7 +44,9 @@ const { values } = parseArgs({
     whole: { type: 'boolean' },
     trace: { type: 'boolean' },
     help: { type: 'boolean' },
-    ...Object.fromEntries(Object.values(NUMBERS).map((name) => [name.slice(2), { type: 'string' as const }])),
+    ...Object.fromEntries(
+      [...Object.values(NUMBERS), ...Object.values(LISTS)].map((name) => [name.slice(2), { type: 'string' as const }]),
+    ),
   },
 })
 if (values.help) {
@@ -65,10 +70,25 @@ const wanted: Omit<WorldOptions, 'seed'> = {
       return text === undefined ? [] : [[option, Number(text)]]
     }),
   ),
+  ...Object.fromEntries(
+    Object.entries(LISTS).flatMap(([option, name]) => {
+      const text = given[name.slice(2)]
+      return text === undefined ? [] : [[option, String(text).split(',')]]
+    }),
+  ),
   ...(values.only === undefined ? {} : { only: values.only.split(',').filter(Boolean).map(Number) }),
   ...(values.grouped === undefined ? {} : { grouped: values.grouped as Grouped }),
   ...(values.trace ? { onEvent: (line: string) => void process.stdout.write(line) } : {}),
 }
+
+/** Sites at which gates close while requests are made. */
+const SLOW = [
+  'connects slowly',
+  'takes its time now and then',
+  'its robots.txt is elsewhere',
+  'its robots.txt is slow',
+  'asks for less now and then',
+]
 
 const dir = await mkdtemp(join(tmpdir(), 'decorum-world-'))
 const binary = await findRedis((line) => console.log(line))
@@ -110,11 +130,13 @@ function sentenceOf({ seed, requests, faults, virtualMs, pace, violations, hash 
   )
 }
 
-/** Every second world is small, its sites are odd, and more goes wrong in less time: gates close there that hardly ever do in a large one. */
+/** Every second world is small: gates close there that hardly ever do in a large one. */
 function shapeOf(seed: number): Partial<WorldOptions> {
-  return seed % 2 === 0 ? {} : { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 }
+  if (seed % 2 === 0) return {}
+  return seed % 4 === 1
+    ? { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 } // its sites are odd, and more goes wrong in less time
+    : { sites: 24, plain: 0, busySeconds: 40, faultEveryMs: 300, kinds: OPERATIONS, manners: SLOW }
 }
-
 /** @returns 1 when a promise was broken, or something was never reached in hours */
 async function runs(redis: Redis, planted: Planted | undefined): Promise<number> {
   const first = Number(values.seed ?? Date.now() % 1_000_000)

@@ -16,6 +16,10 @@ export const NUMBERS = {
   slots: '--slots',
   faultEveryMs: '--every',
 } as const satisfies Partial<Record<keyof WorldOptions, string>>
+/** Options that are lists of names. */
+export const LISTS = { kinds: '--kinds', manners: '--manners' } as const satisfies Partial<
+  Record<keyof WorldOptions, string>
+>
 
 /** Runs that are tried. */
 const MOST_TRIES = 60
@@ -25,10 +29,22 @@ export function lineOf(options: WorldOptions, plant?: string): string {
     const value = options[option as keyof typeof NUMBERS]
     return value === undefined ? [] : [`${name} ${value}`]
   })
+  const lists = Object.entries(LISTS).flatMap(([option, name]) => {
+    const names = options[option as keyof typeof LISTS]
+    return names === undefined ? [] : [`${name} '${names.join(',')}'`]
+  })
   const only = options.only === undefined ? [] : [`--only '${options.only.join(',')}'`]
   const grouped = options.grouped === undefined ? [] : [`--grouped ${options.grouped}`]
   const planted = plant === undefined ? [] : [`--plant '${plant}'`]
-  return ['npm run world -- --whole', `--seed ${options.seed}`, ...numbers, ...grouped, ...only, ...planted].join(' ')
+  return [
+    'npm run world -- --whole',
+    `--seed ${options.seed}`,
+    ...numbers,
+    ...lists,
+    ...grouped,
+    ...only,
+    ...planted,
+  ].join(' ')
 }
 
 /** The numbers of all faults that were drawn: one that has not fallen may have kept another one from falling. */

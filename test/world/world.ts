@@ -497,10 +497,10 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
 
 /**
  * Where a robots.txt leads to that of another site, the record does not say which request for that file follows the redirect: whoever fetches it for that site's own sake
- * may be taken for it, so that the fetch which follows seems to come too early, or a page to be forbidden.
+ * may be taken for it, so that the fetch which follows seems to come too early or beside it, or a page to be forbidden.
  */
 const isMistaken = ({ offence, origin }: Violation, requests: readonly RequestLine[]): boolean =>
-  (offence === 'robots-too-often' || offence === 'disallowed') &&
+  ['robots-too-often', 'robots-overlap', 'disallowed'].includes(offence) &&
   requests.some(
     (one) =>
       one.origin === origin &&
