@@ -45,7 +45,7 @@ const { values } = parseArgs({
     trace: { type: 'boolean' },
     help: { type: 'boolean' },
     ...Object.fromEntries(
-      [...Object.values(NUMBERS), ...Object.values(LISTS)].map((name) => [name.slice(2), { type: 'string' as const }]),
+      Object.values({ ...NUMBERS, ...LISTS }).map((name) => [name.slice(2), { type: 'string' as const }]),
     ),
   },
 })
@@ -65,15 +65,9 @@ function plantedBy(name: string | undefined): Planted | undefined {
 const given = values as Record<string, string | boolean | undefined>
 const wanted: Omit<WorldOptions, 'seed'> = {
   ...Object.fromEntries(
-    Object.entries(NUMBERS).flatMap(([option, name]) => {
+    Object.entries({ ...NUMBERS, ...LISTS }).flatMap(([option, name]) => {
       const text = given[name.slice(2)]
-      return text === undefined ? [] : [[option, Number(text)]]
-    }),
-  ),
-  ...Object.fromEntries(
-    Object.entries(LISTS).flatMap(([option, name]) => {
-      const text = given[name.slice(2)]
-      return text === undefined ? [] : [[option, String(text).split(',')]]
+      return text === undefined ? [] : [[option, option in NUMBERS ? Number(text) : String(text).split(',')]]
     }),
   ),
   ...(values.only === undefined ? {} : { only: values.only.split(',').filter(Boolean).map(Number) }),

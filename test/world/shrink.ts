@@ -25,26 +25,15 @@ export const LISTS = { kinds: '--kinds', manners: '--manners' } as const satisfi
 const MOST_TRIES = 60
 
 export function lineOf(options: WorldOptions, plant?: string): string {
-  const numbers = Object.entries(NUMBERS).flatMap(([option, name]) => {
-    const value = options[option as keyof typeof NUMBERS]
-    return value === undefined ? [] : [`${name} ${value}`]
-  })
-  const lists = Object.entries(LISTS).flatMap(([option, name]) => {
-    const names = options[option as keyof typeof LISTS]
-    return names === undefined ? [] : [`${name} '${names.join(',')}'`]
+  const named = Object.entries({ ...NUMBERS, ...LISTS }).flatMap(([option, name]) => {
+    const value = options[option as keyof typeof NUMBERS | keyof typeof LISTS]
+    if (value === undefined) return []
+    return [`${name} ${typeof value === 'number' ? value : `'${value.join(',')}'`}`]
   })
   const only = options.only === undefined ? [] : [`--only '${options.only.join(',')}'`]
   const grouped = options.grouped === undefined ? [] : [`--grouped ${options.grouped}`]
   const planted = plant === undefined ? [] : [`--plant '${plant}'`]
-  return [
-    'npm run world -- --whole',
-    `--seed ${options.seed}`,
-    ...numbers,
-    ...lists,
-    ...grouped,
-    ...only,
-    ...planted,
-  ].join(' ')
+  return ['npm run world -- --whole', `--seed ${options.seed}`, ...named, ...grouped, ...only, ...planted].join(' ')
 }
 
 /** The numbers of all faults that were drawn: one that has not fallen may have kept another one from falling. */
