@@ -109,9 +109,11 @@ export class Frontier {
   }
 
   /** Outcomes that what the sites recorded does not bear out, in words. */
-  untrue(requests: readonly RequestLine[], { isSteady, isAtEase, isWhole, cancelledAt }: AboutRun): string[] {
+  untrue(requests: readonly RequestLine[], { untold, isSteady, isAtEase, isWhole, cancelledAt }: AboutRun): string[] {
     const { now } = this.#options.timeline
-    const byUrl = Map.groupBy(requests, ({ origin, path }) => origin + path)
+    const urlOf = ({ origin, path }: RequestLine): string => origin + path
+    const byUrl = Map.groupBy(requests, urlOf)
+    const answeredOf = Map.groupBy([...requests, ...untold], urlOf)
     const ended = new Map<string, { handedOver: number; ends: string[] }>()
     const wrong = [...this.#wrong]
     for (const { id, url, ...outcome } of this.#outcomes) {
@@ -122,13 +124,15 @@ export class Frontier {
       sum.ends.push('reason' in outcome ? `${outcome.kind}: ${outcome.reason}` : outcome.kind)
       ended.set(url, sum)
       const answered = outcome.kind === 'fetched' || outcome.kind === 'redirected' ? outcome.status : undefined
-      if (answered !== undefined && !byUrl.get(url)?.some(({ status, cut }) => status === answered && !cut))
+      if (answered !== undefined && !answeredOf.get(url)?.some(({ status, cut }) => status === answered && !cut))
         wrong.push(`${id} was ${outcome.kind} with ${answered}, which ${url} never answered`)
       const cancelled = cancelledAt?.get(this.#known.get(id)?.crawl ?? DEFAULT_CRAWL)
       if (isAtEase && cancelled !== undefined && outcome.kind === 'refused' && outcome.reason === 'cancelled') {
         const tookMs = (this.#readAt.get(id) ?? 0) - cancelled
         const isOlder = (this.#pouredAt.get(id) ?? now) < cancelled - CANCELLED_MS
-        if (isOlder && tookMs > CANCELLED_MS)
+        // What a worker of a pool has taken is in flight until its lease is over, if that worker dies
+        const mayBeTaken = outcome.agent === POOL_AGENT && outcome.attempts > 0
+        if (isOlder && tookMs > CANCELLED_MS && !mayBeTaken)
           wrong.push(`${id} ended ${Math.round(tookMs / 1_000)} s after its crawl was cancelled`)
       }
       if (outcome.kind === 'disallowed' && !url.includes('/private/'))
@@ -233,6 +237,8 @@ export class Frontier {
 
 /** What is known of a run when it is over. */
 export type AboutRun = {
+  /** answers of which the fleet was told late, or never */
+  untold: readonly RequestLine[]
   /** the clock of Redis has never leapt: then instants of outcomes are of the world's time, however wrong the clocks of processes are */
   isSteady: boolean
   /** nothing has gone wrong; operators may have been at work */

@@ -75,14 +75,37 @@ const wanted: Omit<WorldOptions, 'seed'> = {
   ...(values.trace ? { onEvent: (line: string) => void process.stdout.write(line) } : {}),
 }
 
-/** Sites at which gates close while requests are made. */
+/** Gates close at these sites while requests are made. */
 const SLOW = [
   'connects slowly',
   'takes its time now and then',
   'its robots.txt is elsewhere',
-  'its robots.txt is slow',
   'asks for less now and then',
 ]
+
+/** Every second world is small, and of one of these shapes: gates close there that hardly ever do in a large one. */
+const SMALL: readonly Partial<WorldOptions>[] = [
+  // sites are odd, and more goes wrong in less time
+  { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 },
+  // operators close gates of sites that are slow
+  {
+    sites: 24,
+    plain: 0,
+    busySeconds: 40,
+    faultEveryMs: 300,
+    kinds: OPERATIONS,
+    manners: [...SLOW, 'its robots.txt is slow'],
+  },
+  { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 },
+  // gates close between two steps of a request: few slots, so that orders wait, and as many requests of others, whose leases are extended
+  {
+    ...{ sites: 12, plain: 0, busySeconds: 50, faultEveryMs: 700, manners: [...SLOW, 'slow'] },
+    kinds: ['policy', 'policy', 'refetch', 'refetch', 'block', 'pause', 'stop', 'crawl'],
+    ...{ fetchers: 2, slots: 2, crawlers: 6, workers: 8, poolEvery: 3 },
+  },
+]
+const shapeOf = (seed: number): Partial<WorldOptions> =>
+  seed % 2 === 0 ? {} : (SMALL[((seed - 1) / 2) % SMALL.length] ?? {})
 
 const dir = await mkdtemp(join(tmpdir(), 'decorum-world-'))
 const binary = await findRedis((line) => console.log(line))
@@ -124,13 +147,6 @@ function sentenceOf({ seed, requests, faults, virtualMs, pace, violations, hash 
   )
 }
 
-/** Every second world is small: gates close there that hardly ever do in a large one. */
-function shapeOf(seed: number): Partial<WorldOptions> {
-  if (seed % 2 === 0) return {}
-  return seed % 4 === 1
-    ? { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 } // its sites are odd, and more goes wrong in less time
-    : { sites: 24, plain: 0, busySeconds: 40, faultEveryMs: 300, kinds: OPERATIONS, manners: SLOW }
-}
 /** @returns 1 when a promise was broken, or something was never reached in hours */
 async function runs(redis: Redis, planted: Planted | undefined): Promise<number> {
   const first = Number(values.seed ?? Date.now() % 1_000_000)

@@ -266,7 +266,7 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
         host,
         dice.pick([
           { delayMs: Math.round(dice.between(1_500, 4_000)) },
-          { requestsPerDay: 1 + dice.below(10) },
+          { requestsPerDay: 1 + dice.below(dice.pick([10, 60])) },
           ...(isSteady ? [{ hours: later }] : []),
         ]),
       ])

@@ -12,6 +12,7 @@ export const NUMBERS = {
   proxies: '--proxies',
   crawlers: '--crawlers',
   workers: '--workers',
+  poolEvery: '--pool',
   partitions: '--partitions',
   slots: '--slots',
   faultEveryMs: '--every',

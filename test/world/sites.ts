@@ -49,6 +49,8 @@ const LONGEST_UNTOLD_MS = 60_000
 
 export class Web {
   readonly requests: RequestLine[] = []
+  /** what was answered to somebody who tells the fleet late or never; `requests` have those without their answers */
+  readonly untold: RequestLine[] = []
   readonly bodies = new Map<string, string>()
   readonly #timeline: Timeline
   readonly #dice: Dice
@@ -225,7 +227,10 @@ export class Web {
           more.robots = hash
         }
         record(more)
-        if (isUntold && recorded !== undefined) unread(recorded)
+        if (isUntold && recorded !== undefined) {
+          this.untold.push({ ...recorded })
+          unread(recorded)
+        }
         if (isRobots && recorded !== undefined) {
           this.#unknown.set(home, { line: recorded, process })
           if (headers.location !== undefined)
