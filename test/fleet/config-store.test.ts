@@ -1,5 +1,5 @@
 /** The document in Redis: who writes it first, who is told that he comes too late, and what is remembered. */
-import { fleetSettingsOf, readDocument } from '@decorum/config'
+import { FLEET_SETTINGS, fleetSettingsOf, readDocument } from '@decorum/config'
 import {
   agree,
   connectForConfig,
@@ -52,6 +52,18 @@ test('what the environment does not say comes from the document, the number of p
   await redis.rpush('decorum:partitions', '{a}', '{b}')
   const { env } = await start({ PORT: '1' })
   expect(env).toMatchObject({ DEFAULT_DELAY_MS: '300', DECORUM_PARTITIONS: '2', PORT: '1' })
+})
+
+test('a fleet that is started anew decides all settings, one that is resumed only those that its environment gives', async () => {
+  const whole = (wholeFleet: 'new' | 'resumed', env: Record<string, string>) =>
+    agree(redis, { env, reads: FLEET_SETTINGS, by: 'a crawl', wholeFleet })
+  await whole('new', { DEFAULT_DELAY_MS: '1500', DECORUM_ALLOW_ADDRESSES: '10.0.0.0/8', MAX_DELAY_MS: '9000' })
+  const resumed = await whole('resumed', { MAX_DELAY_MS: '8000' })
+  const kept = { DEFAULT_DELAY_MS: '1500', DECORUM_ALLOW_ADDRESSES: '10.0.0.0/8', MAX_DELAY_MS: '8000' }
+  expect(resumed.env).toMatchObject(kept)
+  expect((await readCurrent(redis))?.reason).toBe('the fleet was resumed')
+  const anew = await whole('new', {})
+  expect(anew.env).toMatchObject({ DEFAULT_DELAY_MS: '1000', DECORUM_ALLOW_ADDRESSES: '', MAX_DELAY_MS: '10000' })
 })
 
 test('a process that decides something wrong writes nothing', async () => {

@@ -36,16 +36,16 @@ const DEFAULTS = { LANE_LIMIT: '10000000' }
 
 /**
  * The same for a command that starts role processes: if its Redis has no configuration yet, it also decides every setting, for all of
- * them. A configuration that another command has made is only read.
+ * them; a fleet that is resumed keeps those that its environment leaves out. A configuration that another command has made is only read.
  * @throws SettingsError for a setting that contradicts the fleet's
  */
-export async function decidedEnv(env: Env, redis: RunningRedis): Promise<Env> {
+export async function decidedEnv(env: Env, redis: RunningRedis, isResumed: boolean): Promise<Env> {
   const link = await connectForConfig(redis.url)
   try {
-    const isWholeFleet = redis.kind === 'embedded'
-    const isNew = isWholeFleet || (await readCurrent(link)) === undefined
-    const reads = isNew ? FLEET_SETTINGS : []
-    return (await agree(link, { env, defaults: DEFAULTS, reads, by: whoAmI(), isWholeFleet })).env
+    const wholeFleet = redis.kind !== 'embedded' ? undefined : isResumed ? 'resumed' : 'new'
+    const decides = wholeFleet !== undefined || (await readCurrent(link)) === undefined
+    const reads = decides ? FLEET_SETTINGS : []
+    return (await agree(link, { env, defaults: DEFAULTS, reads, by: whoAmI(), wholeFleet })).env
   } finally {
     link.disconnect()
   }

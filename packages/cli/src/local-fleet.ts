@@ -26,6 +26,8 @@ export type LocalFleetOptions = {
   env: NodeJS.ProcessEnv
   /** data folder of an embedded Redis */
   dataDir: string
+  /** the fleet goes on with the work of an earlier one, by its settings where `env` leaves them out */
+  resumed?: boolean
   /** when a fleet of this user already runs: use its Redis, or refuse to start */
   whenTaken: 'join' | 'refuse'
   /** where the fetchers on this Redis, also those of other commands, keep its pages; absent: it has no pages */
@@ -54,13 +56,13 @@ export type LocalFleet = {
 
 /** @throws any error that keeps Redis, the ledger or a role from starting; everything already started is stopped first */
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
-  const { dataDir, whenTaken, crawl } = options
+  const { dataDir, whenTaken, crawl, resumed = false } = options
   const log = (line: string) => options.print('redis', line)
   const meeting = await meetingOf(options.env, options.settings, whenTaken, log)
   const redis = await ensureRedis({ url: options.settings.redisUrl ?? '', dataDir, log, ...defined({ meeting }) })
   let ledger: LedgerWithViews | undefined
   try {
-    const settings = readCliSettings(await decidedEnv(options.env, redis))
+    const settings = readCliSettings(await decidedEnv(options.env, redis, resumed))
     await upgradeAlone(redis.url, log)
     ledger = await openLedgerWithViews({ ...settings, redis: redis.url, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)

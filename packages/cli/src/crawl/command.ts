@@ -138,6 +138,7 @@ async function start(
     settings,
     env: { ...process.env, ARCHIVE_DIR: pages },
     dataDir: folder.stored,
+    resumed: folder.resumed,
     whenTaken: 'join',
     crawl: { run: folder.note.run, out: folder.dir, pages },
     fleet,

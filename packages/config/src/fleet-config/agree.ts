@@ -37,8 +37,11 @@ export type AgreeOptions = {
   defaults?: Env
   /** the author of a document that does not exist yet */
   by: string
-  /** the process is the whole fleet: it replaces a document that only environments have made */
-  isWholeFleet?: boolean
+  /**
+   * The process is the whole fleet, and decides where only environments have decided before. `new`: of all settings; `resumed`: of those that
+   * its environment gives, and all others stay as they were.
+   */
+  wholeFleet?: 'new' | 'resumed' | undefined
 }
 
 const deadline = { clock: systemClock, ms: 2_000 }
@@ -62,15 +65,16 @@ export async function connectForConfig(address: string): Promise<RedisLink> {
  * @throws SettingsError with both values of each setting that contradicts the document
  */
 export async function agree(redis: RedisLink, options: AgreeOptions): Promise<Agreement> {
-  const { env, defaults = {}, reads, by, isWholeFleet = false } = options
+  const { env, defaults = {}, reads, by, wholeFleet } = options
   const given = readingSettings(() => valuesOfEnvironment(env))
   const decides = { ...valuesOfEnvironment(defaults), ...given }
   const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, deadline, 'config')
   for (let tries = 0; ; tries++) {
     const current = await timed(readCurrent(redis))
     const partitions = await timed(redis.llen(PARTITIONS_KEY))
-    const isOurs = isWholeFleet && current?.via === 'environment'
-    const before: FleetValues = current === undefined || isOurs ? {} : current.values
+    const isOurs = wholeFleet !== undefined && current?.via === 'environment'
+    const kept: FleetValues = isOurs && wholeFleet === 'new' ? {} : (current?.values ?? {})
+    const before = isOurs ? { ...kept, ...given } : kept
     const version = current?.version ?? 0
     const former = reads.length === 0 ? [] : formerInDocument(before, version)
     const wrong = [...former, ...contradictions(before, given, version)]
@@ -84,7 +88,11 @@ export async function agree(redis: RedisLink, options: AgreeOptions): Promise<Ag
     try {
       const via = current === undefined || isOurs ? 'environment' : current.via
       const reason =
-        current === undefined ? 'the first start' : isOurs ? 'the fleet was started anew' : 'a start added to it'
+        current === undefined
+          ? 'the first start'
+          : isOurs
+            ? `the fleet was ${wholeFleet === 'new' ? 'started anew' : 'resumed'}`
+            : 'a start added to it'
       const document = await write(redis, current?.version ?? 0, { values, by, reason, via })
       return { env: filled, document }
     } catch (error) {
