@@ -41,7 +41,7 @@ const withQueue = (partitions: PartitionView[], intake: Intake, takenIn?: number
 test('candidates that no gateway has taken in are counted, and nobody says that there is nothing to do', () => {
   const intake = { jobs: 57, urls: 57, isEstimate: false, paused: [], oldestMs: 500 }
   expect(withQueue([part({ waiting: 3, lanes: 2, nextDue: now + 800 })], intake).sentence).toBe(
-    '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes until their lane is due. The next lane is due in 0.8 s.',
+    '3 URLs wait in lanes, 57 URLs in the queue of candidates; those in lanes until their lane is due. The next lane is due in 0.8 s.',
   )
   expect(withQueue([part()], intake)).toMatchObject({
     tone: 'polite',
@@ -61,7 +61,7 @@ test('candidates that have waited for ten seconds while none is taken in are tro
     code: 'not-taken-in',
     title: 'Nothing is taken in',
     sentence:
-      '3 URLs wait in 2 lanes, about 5\u202f700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
+      '3 URLs wait in lanes, about 5\u202f700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
   })
   expect(withQueue([part({ waiting: 3, lanes: 2 })], intake, 400).tone).toBe('polite')
   expect(withQueue([part({ waiting: 3, lanes: 2 })], intake).tone).toBe('polite')
@@ -73,7 +73,7 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
     tone: 'polite',
     code: 'polite',
     title: 'Polite, not stalled',
-    sentence: '312 URLs wait in 40 lanes, each until its lane is due. The next lane is due in 0.8 s.',
+    sentence: '312 URLs wait in lanes, each until its lane is due. The next lane is due in 0.8 s.',
   })
 })
 
@@ -90,7 +90,7 @@ test('lanes that wait for somebody are not said to be due', () => {
   const origin = { origin: 'http://a.example', version: 1, state: {}, delays: [], lanes: [], now }
   const lanes = [{ partition: 0, lane: { ...lane, closed }, origin }]
   expect(headline(viewOf([part({ waiting: 3, lanes: 1, nextDue: now + 9 })], { lanes }), 10).sentence).toBe(
-    '3 URLs wait in 1 lane. The next lane: its crawl is paused, or nobody reads the outcomes of its crawl.',
+    '3 URLs wait in lanes. The next lane: its crawl is paused, or nobody reads the outcomes of its crawl.',
   )
 })
 
@@ -115,7 +115,7 @@ test('one lane in flight anywhere is crawling, with the rate of the last minute'
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
   expect(head.tone).toBe('moving')
   expect(head.sentence).toBe(
-    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late.',
+    '1 request in flight, 12 URLs wait in lanes. The pace is 60 outcomes a minute. No lane is late.',
   )
 })
 

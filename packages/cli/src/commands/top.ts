@@ -96,7 +96,7 @@ function linesOf(
   const sums = [
     `${rate} outcomes/s`,
     `${totals.inFlight} in flight`,
-    `${some(totals.waiting, 'URL')} in ${some(totals.lanes, 'lane')}`,
+    `${some(totals.waiting, 'URL')} in lanes`,
     some(totals.candidates, 'candidate'),
     `${some(totals.due, 'lane')} due`,
     `${totals.unread} unread`,

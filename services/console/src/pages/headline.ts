@@ -234,8 +234,8 @@ export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitio
 /** If candidates wait this long, ms, and none is stored meanwhile, they wait for a gateway that does nothing. */
 const STUCK_AFTER_MS = 10_000
 
-function waits({ waiting, lanes, candidates, candidatesAreEstimated }: Totals): string {
-  const inLanes = `${some(waiting, 'URL waits', 'URLs wait')} in ${some(lanes, 'lane')}`
+function waits({ waiting, candidates, candidatesAreEstimated }: Totals): string {
+  const inLanes = `${some(waiting, 'URL waits', 'URLs wait')} in lanes`
   const inQueue = `${candidatesAreEstimated ? 'about ' : ''}${some(candidates, 'URL')} in the queue of candidates`
   return candidates === 0 ? inLanes : waiting === 0 ? `${inQueue}, none in lanes` : `${inLanes}, ${inQueue}`
 }

@@ -31,7 +31,7 @@ function seen(view: Seen, pace: Pace): Html {
   const crawls = view.crawls.toSorted((a, b) => b.waiting + b.unread - a.waiting - a.unread)
   const readers = [...view.readers, ...view.otherReaders]
   return html`${tiles(view, totals, pace)}
-${lanesOf(view, totals)}
+${lanesOf(view)}
 <div class="pair">${outcomesByKind(partitions.map(({ counts }) => counts))}${section(
     'Processes',
     html`<a href="/fleet">announced in the last 5 s</a>`,
@@ -53,7 +53,7 @@ function tiles(view: Seen, totals: Totals, pace: Pace): Html {
   return html`<section class="tiles">
 ${tile('Outcomes a minute', perMinute === undefined ? '…' : count(perMinute), sparkline(pace.series()))}
 ${tile('In flight', count(totals.inFlight), 'requests and orders out')}
-${tile('URLs in lanes', count(totals.waiting), `in ${some(totals.lanes, 'lane')}`)}
+${tile('URLs in lanes', count(totals.waiting), `${some(totals.lanes, 'lane has', 'lanes have')} work or a delay`)}
 ${tile('Candidates', `${view.intake.isEstimate ? '≈ ' : ''}${count(candidates)}`, candidates === 0 ? 'none waits for a gateway' : `wait for a gateway${oldest}`)}
 ${tile('Due lanes', count(totals.due), lagMs >= 100 ? `oldest ${length(lagMs)} late` : 'none is late')}
 ${tile('Next lane due', nextLane?.due ?? '–', nextLane?.what ?? 'no lane waits')}
@@ -68,7 +68,7 @@ function sparkline(series: number[]): Html {
   return html`<svg class="spark" viewBox="0 0 120 24" preserveAspectRatio="none" role="img" aria-label="outcomes per second, last three minutes"><polyline points="${points}"/></svg>`
 }
 
-function lanesOf({ lanes, partitions }: Seen, totals: Totals): Html {
+function lanesOf({ lanes, partitions }: Seen): Html {
   const rows = lanes.map(({ partition, lane, origin }) => {
     const part = partitions[partition] ?? { now: lane.due ?? 0 }
     const why = whyItWaits(lane, origin, part)
@@ -84,7 +84,7 @@ function lanesOf({ lanes, partitions }: Seen, totals: Totals): Html {
   })
   return section(
     'The soonest lanes, and why each waits',
-    html`<a href="/origins?sort=soonest">${count(rows.length)} of ${count(totals.lanes)}</a>`,
+    html`<a href="/origins?sort=soonest">all of them</a>`,
     table(
       'Lanes',
       { Origin: 'name', Agent: '', State: '', Why: 'long', 'robots.txt': '', 'Due in': 'number', URLs: 'number' },
