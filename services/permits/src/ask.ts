@@ -39,7 +39,7 @@ export class Granter {
     return this.#lines.waiting
   }
 
-  /** An exchange in this lane has ended: the lane is due in `ms`. */
+  /** An exchange in this lane has ended: the lane is due in `delayMs`. */
   ended({ agent, origin }: { agent: string; origin: string }, delayMs: number): void {
     this.#lines.ended(agent, origin, delayMs)
   }
@@ -101,8 +101,8 @@ export class Granter {
   }
 
   /**
-   * The same request again, after a permit was granted: the rest of that permit, or the gate that has closed since.
-   * @returns a Problem when it has ended, or when new rules forbid its URL
+   * Answers a request that is repeated after its permit was granted: with the rest of that permit, or the gate that has closed since.
+   * @returns a Problem when the permit has ended, or when new rules forbid its URL
    * @throws  Problem when Redis answers too late · LedgerUnavailableError
    */
   async again(answer: PermitAnswer, token: Token): Promise<PermitAnswer | Problem> {

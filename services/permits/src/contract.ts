@@ -2,7 +2,7 @@
 import { type Answer, answer, type Operation, problem } from '@decorum/runtime/openapi'
 import * as schema from './schemas.ts'
 
-/** The default of PAGE_MAX_BYTES, which a fleet may change; the server reads completions by the value in force. */
+/** Default of PAGE_MAX_BYTES, for the description of the API; the server checks completions against the setting. */
 const MOST_BYTES = 10 * 1024 * 1024
 
 const COMMON = {
@@ -10,7 +10,7 @@ const COMMON = {
   401: problem('a token is needed'),
   503: problem('Redis does not answer'),
 }
-/** For the routes of one permit. */
+/** Answers that all routes of one permit have. */
 const OF_PERMIT = { ...COMMON, 404: problem('no permit of this holder'), 410: problem('not held any more') }
 const ENDED: Answer = answer('ended; also when it had been', schema.EndedAnswer)
 

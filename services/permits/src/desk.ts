@@ -16,9 +16,9 @@ import type { Ended } from './schemas.ts'
 
 /** An answer of the ledger (rules, pauses, stops, fence) is relied on for this long, as in the fleet's fetchers. */
 const SEND_WITHIN_MS = 1_000
-/** The ledger's lease is longer than the permit by this, or by less if leases are short: time for the completion to arrive. */
+/** The ledger's lease is longer than the permit by this, or by a tenth of LEASE_MS if that is less: time for the completion to arrive. */
 const MARGIN_MS = 5_000
-/** Most ended permits that are remembered, and half of that at least, so that a second completion is not treated as a late one. */
+/** Ended permits remembered, so that a second completion is not treated as a late one: at most this number, at least half of it. */
 const MOST_ENDED = 40_000
 
 export type DeskOptions = {
@@ -26,11 +26,11 @@ export type DeskOptions = {
   ledger: Ledger
   ids: PermitIds
   robots: RobotsOrders
-  /** fetchers that have announced themselves */
+  /** number of fetchers that have announced themselves */
   fetchers: () => number
   pages: Pages
   traces: Traces
-  /** the addresses of a name; default: this machine's resolver */
+  /** resolves a host name; default: this machine's resolver */
   lookup?: (host: string) => Promise<{ address: string }[]>
 }
 
@@ -40,7 +40,7 @@ export function openDesk(options: DeskOptions) {
   const { config, ledger, ids, lookup: addressesOf = (host) => lookup(host, { all: true }) } = options
   const marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
   const ended = new Recent<string, Ended>(MOST_ENDED)
-  /** The address that a crawler will use: it chooses among several, so a stopped one is returned if there is any. */
+  /** An address of the host, to check stops: the crawler may use any of several, so a stopped address is returned if there is one. */
   const addressOf = async (origin: string): Promise<string | undefined> => {
     const all = await addressesOf(hostOf(origin).replace(/^\[|\]$/g, '')).catch(() => [])
     return (all.find(({ address }) => ledger.stops.why(origin, address) !== undefined) ?? all[0])?.address
@@ -66,19 +66,19 @@ export function openDesk(options: DeskOptions) {
       return permit
     },
 
-    /** The ledger knows stopped hosts; only this process knows the address of a host. */
+    /** Checks stopped addresses: the ledger checks stopped hosts, but resolves no names. */
     async stopAt({ origin }: { origin: string }): Promise<'stopped' | undefined> {
       const { stops } = ledger
       if (!stops.hasAddresses()) return undefined
       return stops.why(origin, await addressOf(origin)) === undefined ? undefined : 'stopped'
     },
 
-    /** Redis's clock, for a date from a site */
+    /** Redis's clock, ms since 1970, to compare with a date from a site */
     wall: (): number => ledger.wall(),
 
     /**
-     * The holder's lease runs from our answer, the ledger's from its own. If more than the margin has passed in between (the ledger's answer
-     * was late, or this process was frozen), the holder would rely on a lease that has ended. Nor may it be told that no time is left to send.
+     * Whether the ledger's answer came too long ago (it was late, or this process was frozen). The holder's lease runs from our answer, the
+     * ledger's from its own: after more than the margin, the holder would rely on a lease that has ended. Some time to send must remain.
      */
     isTooLate: (since: Since): boolean => passed(ledger.clock, since) > Math.min(marginMs, SEND_WITHIN_MS - 1),
 
@@ -86,7 +86,7 @@ export function openDesk(options: DeskOptions) {
     sendWithinMs: (since: Since, leaseMs: number): number =>
       Math.max(0, Math.min(Math.floor(SEND_WITHIN_MS - passed(ledger.clock, since)), leaseMs)),
 
-    /** The answer did not reach its caller, so nothing was sent: a lease that cannot be released expires. */
+    /** Releases leases that reached no holder, so that nothing was sent under them. If Redis does not answer, they expire. */
     async giveBack(permit: GrantedLeases): Promise<void> {
       await endUnused(ledger, leasesOf(permit)).catch(() => undefined)
     },

@@ -1,4 +1,4 @@
-/** The end of a permit: the holder's report, the leases that end with it, and its remaining time before. */
+/** The end of a permit: the load that its holder reports, the leases that end with it, and the time left until then. */
 
 import { type Ledger, LONGEST_BACK_OFF_MS, type SiteLoad } from '@decorum/ledger'
 import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
@@ -8,7 +8,7 @@ import type { Token } from '@decorum/sending/granting'
 import type { GrantedLeases, Permit } from './permit-id.ts'
 import type { CompletionBody } from './schemas.ts'
 
-/** The load of the origin by an answer, read as for a fetcher of the fleet. */
+/** Load of the origin according to a completion, judged as for a fetcher of the fleet. */
 export function loadOf({ status, retryAfter, error }: CompletionBody): SiteLoad {
   if (status !== undefined) return loadReported(status, retryAfter)
   return error === undefined ? NORMAL_LOAD : { kind: 'no-answer' }
@@ -31,7 +31,7 @@ export function acceptedOf(load: SiteLoad, { agents, crawls, pools, maxRetryAfte
   }
 }
 
-/** The leases of a permit. @param awaitedBy  its URL is a robots.txt, whose fetch the lanes of these agents wait for */
+/** The leases of a permit. @param awaitedBy  agents whose lanes wait for this fetch; given if its URL is a robots.txt */
 export function leasesOf(
   { agent, origin, fence, delayMs, paceLeases, order }: GrantedLeases,
   awaitedBy?: string[],

@@ -1,7 +1,7 @@
 /**
  * One permit for each Idempotency-Key. The work belongs to the key and not to a connection: the same request on another connection joins
- * the work in progress, which continues while any of its callers is connected. An answer that granted a permit is never repeated as it
- * was: the remaining time is computed again.
+ * the work in progress, which continues while any of its callers is connected. An answer that granted a permit is never repeated
+ * unchanged: the remaining time is computed again.
  */
 
 import type { Clock } from '@decorum/protocol'
@@ -12,7 +12,7 @@ export type KeyedWork<Answer> = {
   first: (caller: Caller) => Promise<Answer>
   /** how long the key keeps this answer at least, ms; 0: the same request is processed again */
   keepMs: (answer: Answer) => number
-  /** the rest of an answer; a Problem when nothing is left */
+  /** the answer to the repeated request; a Problem when the first answer is no longer valid */
   again: (answer: Answer) => Promise<Answer | Problem>
 }
 type Entry<Answer> = {

@@ -43,8 +43,8 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
         ? plainEnd(readBody(CompletionBody, body))
         : await endOfOrder(permit, permit.order, body, heldMs, desk)
       const delayMs = agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-      // The delay starts when the completion arrives, because an earlier end cannot be verified. A wait starts no later than the permit can
-      // have been held: an old completion may be repeated at any time.
+      // The delay starts when the completion arrives, because an earlier end cannot be verified. A wait that the site asked for starts when
+      // the permit must have ended (PERMIT_MAX_MS) at the latest, because an old completion may be repeated at any time.
       const overMs = Math.max(0, heldMs - config.PERMIT_MAX_MS)
       const load = acceptedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)) - overMs)
       const reportLate: Ledger['reportLate'] = (late) =>
@@ -118,13 +118,13 @@ async function endOfOrder(
   // Loaded with the first completion of a pool: the page reader takes 60 ms of CPU and 18 MB, and most fleets have no pool
   const { endOfOrder, loadOfReport } = await import('./order-end.ts')
   const agent = config.agents.find(permit.agent)
-  // The URL stays first in its lane until this lease ends. After that only what the site asks for counts.
+  // The URL stays first in its lane until this lease ends. If it is not first, only the reported load is used.
   const pending = await ledger.firstUrlOf(permit, priority, crawl)
   if (pending === undefined || pending.id !== (ofOrder ?? pending.id) || agent === undefined)
     return { load: loadOfReport(report), tookMs: report.tookMs, trace: undefined, awaitedBy: undefined }
   const { origin, fence } = permit
   const now = ledger.wall(ledger.partitionOf(origin))
-  // Only for a request that may be repeated does the number of earlier attempts matter
+  // The crawl's limit of attempts matters only if the request may be repeated
   if (report.status !== 200) await ledger.crawlBook.refresh()
   const own = ledger.crawlBook.recordOf(pending.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
   const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
@@ -136,7 +136,7 @@ async function endOfOrder(
   return { ...end, tookMs: report.tookMs, trace, awaitedBy }
 }
 
-/** Keeps the body that was handed over, before the outcome is written, which contains its place. */
+/** Keeps the body that the worker sent. The outcome contains the reference, so it is written afterwards. */
 async function keepPage(
   origin: string,
   { id, path, meta, request }: Pending,

@@ -1,6 +1,6 @@
 /**
  * The permits service as a process: leases over HTTP for crawlers that fetch on their own. Any number of processes share one Redis.
- * Start at server.ts, the routes; permits.ts implements them, and attempt.ts calls the ledger.
+ * Start at server.ts, the routes; permits.ts implements them, and attempt.ts of @decorum/sending calls the ledger.
  */
 
 import type { AddressInfo } from 'node:net'
@@ -40,7 +40,8 @@ const MOST_TOKENS = 20
 /**
  * Starts the service. It listens on loopback unless HOST says otherwise.
  * @param pagesBy  keeps pages from workers of pools; absent: nothing is kept
- * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when the port is taken or Redis is away
+ * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when
+ * the port is taken or Redis is unreachable
  */
 export const main = (
   env: Record<string, string | undefined> = process.env,

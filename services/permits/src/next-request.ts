@@ -1,6 +1,6 @@
 /**
- * Further requests under an order: a page that a worker renders requests more of its own origin, whose lane its order
- * holds. The previous request has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
+ * Further requests under an order: a page that a worker renders loads more from its own origin, whose lane the order holds. The previous
+ * request has ended; the next one may be sent after the delay, if the rules allow it and neither an operator nor the site asks for a stop.
  */
 
 import { confirm, exactly, lanesOf, type NextTurns, next } from '@decorum/sending'
@@ -11,7 +11,7 @@ import type { Holding } from './leased.ts'
 import type { Gate, RequestAnswer } from './schemas.ts'
 
 /**
- * A permit has one request in progress at a time: a call for the next one reports that it has ended.
+ * A permit has one request in progress at a time: a call for the next request reports that the previous one has ended.
  * @throws Problem · LedgerUnavailableError
  */
 export async function nextRequest(
@@ -21,7 +21,7 @@ export async function nextRequest(
   desk: Desk,
   holding: Holding,
 ): Promise<RequestAnswer> {
-  /** the lease from now on, and when the request may leave, ms */
+  /** extends the lease; returns its new length and the time within which the request must be sent, ms. Throws if a gate has closed */
   const stillWanted = async (): Promise<{ sendWithinMs: number; leaseMs: number }> => {
     const { stop, leaseMs = 0, sendWithinMs = 0 } = await holding.extend(id, undefined, token)
     if (stop !== undefined) throw noMore(stop)

@@ -23,7 +23,7 @@ import { fieldsThatFit } from '@decorum/sending/bodies'
 import { Problem } from '@decorum/sending/granting'
 import type { OrderReport } from './schemas.ts'
 
-/** `heldMs`: since the order was handed out */
+/** `heldMs`: time since the order was handed out */
 export type AboutOrder = AboutPage & { heldMs: number }
 
 /** @throws Problem when the report is insufficient for an outcome */
@@ -32,14 +32,14 @@ export function endOfOrder(report: OrderReport, about: AboutOrder): PageRead {
   return { ...read, load: withFurther(report, read.load) }
 }
 
-/** What a report says about its site alone. */
+/** Load of the site according to a report whose URL gets no outcome. */
 export function loadOfReport(report: OrderReport): SiteLoad {
   const { status, headers = [], retryAfter = '' } = report
   const lines = [...linesOf(headers, 'retry-after'), retryAfter]
   return withFurther(report, status === undefined ? NORMAL_LOAD : loadReported(status, lines))
 }
 
-/** A further request under the order says more about the site than its page. */
+/** Combines the load that a further request under the order met with that of its page. */
 const withFurther = ({ load }: OrderReport, ofPage: SiteLoad): SiteLoad =>
   load === undefined ? ofPage : bothLoads(loadReported(load.status, load.retryAfter, loadOf), ofPage)
 
@@ -75,7 +75,7 @@ function fetched(status: number, headers: FetchedBody['headers'], report: OrderR
   }
 }
 
-/** Length and digest from the body, from the worker's report, or absent. */
+/** Digest of the body, or the worker's own if it sent no body. @throws Problem when it is missing, or wrong for the body */
 function digestOf({ body, digest, bytes = 0 }: OrderReport): string {
   if (body === undefined && digest !== undefined) return digest
   if (body === undefined && bytes > 0)

@@ -9,7 +9,7 @@ import type { GrantedLeases } from './permit-id.ts'
 /** An order that runs under its leases from now on. */
 export type StartedOrder = { order: Order; leases: GrantedLeases; since: Since }
 
-/** @returns undefined when it cannot be carried out now: its URL stays in its lane. @throws LedgerUnavailableError */
+/** @returns undefined when the order cannot be carried out now: its URL stays in its lane. @throws LedgerUnavailableError */
 export async function startOrder(text: string, pool: string, desk: Desk): Promise<StartedOrder | undefined> {
   const read = ordersIn({ orders: [JSON.parse(text)] })?.[0]
   if (read?.ok !== true) return undefined // from a gateway of another version: the reservation expires

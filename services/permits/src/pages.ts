@@ -1,4 +1,7 @@
-/** Where the pages of orders are kept. The fetcher's sinks do it; the program that starts this process passes them in, because services do not import each other. */
+/**
+ * Keeps the pages of orders in a sink of the fetcher. The program that starts this process passes the sink in, because services do not
+ * import each other.
+ */
 
 import { type Agents, type StoreOptions, storeOptions } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
@@ -16,7 +19,7 @@ export type OpenPages = (
 
 export type Pages = Awaited<ReturnType<typeof openPages>>
 
-/** How long the worker that reported the page waits for its answer. */
+/** Time limit for keeping a page: the worker that reported it waits meanwhile. */
 const KEEP_MS = 5_000
 
 /**
@@ -34,7 +37,7 @@ export async function openPages(config: PermitsConfig, open: OpenPages | undefin
   }
   if (config.agents.list.some(({ pool }) => pool !== undefined)) await opening()
   return {
-    /** @returns where it is stored; undefined when it is not kept, which is only logged */
+    /** @returns where the page is stored; undefined when it is not kept. A failure is only logged */
     async keep(page: PageOfWorker): Promise<ArchiveRef | undefined> {
       try {
         return await (await opening())?.keep(page, abortAfter(clock, KEEP_MS))

@@ -1,6 +1,6 @@
 /**
- * A permit as text: all data that its end needs, signed, so that any permits process can end it and none has to store it. Only the
- * ledger knows whether it is still held.
+ * A permit as text: all data that its end needs, signed, so that any permits process can end it and none has to store it. Whether the
+ * permit is still held is recorded only in the ledger.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type LeasedLane, type RedisLink, withDeadline } from '@decorum/ledger'
@@ -8,10 +8,10 @@ import { type Clock, DEFAULT_CRAWL, type Order } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import type { PaceLease, Turn } from '@decorum/sending'
 
-/** Extra data in the permit of an order of a pool; its URL is at the head of its lane until it ends. */
+/** Extra data in the permit of an order of a pool. Its URL stays first in its lane until the permit ends. */
 export type OrderOfPermit = Pick<Order, 'priority' | 'attempt' | 'version' | 'crawl'> & {
   pool: string
-  /** of its candidate; absent in permits of an earlier release */
+  /** id of the candidate; absent in permits of an earlier release */
   id?: string
 }
 
@@ -20,7 +20,7 @@ export type GrantedLeases = LeasedLane & {
   /** delay owed after the exchange, ms */
   delayMs: number
   paceLeases: readonly PaceLease[]
-  /** absent: the permit of a crawler that has its URL from elsewhere */
+  /** absent: the URL is the crawler's own, and not from a lane */
   order?: OrderOfPermit
 }
 
@@ -58,7 +58,7 @@ export class PermitIds {
     return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
   }
 
-  /** undefined: this fleet did not issue it */
+  /** @returns undefined when this fleet did not issue the permit */
   async read(text: string): Promise<Permit | undefined> {
     if (text.length > MAX_CHARS || !/^[\w-]+$/.test(text)) return undefined
     const bytes = Buffer.from(text, 'base64url')
@@ -74,7 +74,7 @@ export class PermitIds {
     }))
     const permit = { agent, origin, fence, delayMs, grantedAt, paceLeases, holder }
     if (of.length === 0) return permit
-    // Permits of a release without crawls name none.
+    // Permits of a release before crawls existed name no crawl.
     const [pool, priority, attempt, version, crawl = DEFAULT_CRAWL, id] = of
     return { ...permit, order: { pool, priority, attempt, version, crawl, ...defined({ id }) } }
   }
@@ -137,7 +137,7 @@ export function sharedKey(redis: RedisLink, clock: Clock): () => Promise<Buffer>
   }
   return () => {
     if (known === undefined) return again()
-    // Nothing is granted or ended without Redis, so the key in memory suffices meanwhile.
+    // While Redis is unreachable no permit is granted or ended, so the key in memory suffices.
     if (clock.monotonic() - readAt >= AGAIN_MS) again().catch(() => undefined)
     return Promise.resolve(known)
   }

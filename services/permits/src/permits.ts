@@ -1,6 +1,6 @@
 /**
- * The operations behind the HTTP side. ask.ts grants, leased.ts completes and extends, next-request.ts grants more under an order,
- * verdict.ts answers from robots.txt, pools.ts hands out the orders of pools; desk.ts is shared by all.
+ * The operations behind the HTTP side. ask.ts grants, leased.ts completes and extends, next-request.ts grants further requests under an
+ * order, verdict.ts answers from robots.txt, pools.ts hands out the orders of pools; desk.ts is shared by all.
  */
 import { Granter } from './ask.ts'
 import { type DeskOptions, openDesk } from './desk.ts'

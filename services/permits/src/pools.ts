@@ -13,12 +13,12 @@ import { type StartedOrder, startOrder } from './order-start.ts'
 import type { OrderGiven } from './schemas.ts'
 
 /**
- * How often the lists are checked while a worker waits: less often while they are empty, but within the time by which gateways reserve ahead
- * (AHEAD_MS).
+ * Shortest and longest time between checks of the lists while a worker waits. It doubles while they are empty; the longest is no more than
+ * the time by which gateways reserve ahead (AHEAD_MS).
  */
 const CHECK_MS = 20
 const LONGEST_CHECK_MS = 80
-/** How long a requested number of orders counts, because busy workers will call again. */
+/** A worker's requested number is remembered this long: a busy worker calls again later. */
 const REMEMBER_MS = 60_000
 
 type Worker = {
@@ -65,7 +65,7 @@ export class Pools {
   }
 
   /**
-   * @param max     most orders, each of another lane
+   * @param max     most orders, each of a different lane
    * @param waitMs  how long to wait for the first one
    * @throws Problem · LedgerUnavailableError · GoneError when the worker has closed its connection
    */
@@ -95,14 +95,14 @@ export class Pools {
     this.#noteDemand(pool)
     void this.#serve(pool)
     const started = await promise
-    // The worker would rely on leases that the ledger began long before: as with permits, these are not handed out.
+    // As with permits, leases that began too long ago in the ledger are not handed out: the worker would rely on them beyond their end.
     const late = started.filter(({ since }) => this.#desk.isTooLate(since))
     for (const { leases } of late) void this.#desk.giveBack(leases)
     const good = started.filter((order) => !late.includes(order))
     return Promise.all(good.map((order) => this.#given(order, token)))
   }
 
-  /** The answer did not reach the worker. */
+  /** Releases orders whose answer did not reach the worker. */
   async releaseUndelivered(orders: OrderGiven[]): Promise<void> {
     for (const { permit: id } of orders) {
       const permit = await this.#desk.ids.read(id)
@@ -113,7 +113,7 @@ export class Pools {
   /** @throws Problem · LedgerUnavailableError */
   async #poolOf(name: string, token: Token): Promise<Pool> {
     const { config } = this.#desk
-    // The settings of crawls are read every second: a worker may come right after its crawl was given the pool.
+    // The settings of crawls are read only once a second, and a worker may call right after its crawl was given the pool.
     if (!this.#pools.has(name) && !this.#isOfCrawl(name)) await this.#desk.ledger.crawlBook.refresh()
     const ofCrawl = this.#isOfCrawl(name)
     const agents = config.agents.list.filter(({ pool }) => ofCrawl || pool === name) // a crawl has URLs of all agents
@@ -181,7 +181,7 @@ export class Pools {
     return found
   }
 
-  /** Hands orders to waiting workers, in order. An order without a waiting worker is returned. */
+  /** Hands orders to waiting workers, first come, first served. An order without a waiting worker is released. */
   async #deal(pool: Pool, started: StartedOrder[]): Promise<void> {
     let left = started
     for (const worker of [...pool.workers]) {

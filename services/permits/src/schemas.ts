@@ -56,7 +56,7 @@ const archive = z.strictObject({
   length: z.int().min(0),
   ref: z.string().max(2_048).exactOptional(),
 })
-/** @param mostBytes  of a body: PAGE_MAX_BYTES */
+/** @param mostBytes  most bytes of a body (PAGE_MAX_BYTES) */
 export const orderCompletionBody = (mostBytes: number) =>
   CompletionBody.extend({
     headers: headers.optional().describe('of the answer, as received, in order'),

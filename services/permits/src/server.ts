@@ -108,7 +108,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
             })
       count(answer.status === 201 ? 'granted' : 'wait')
       if (answer.status === 200) return answer.body
-      // A caller with an idempotency key may request the same permit again.
+      // A caller with an idempotency key may request the same permit again, so the permit is not released.
       if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
         await desk.giveBack(answer.permit)
         return reply

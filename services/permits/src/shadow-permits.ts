@@ -1,4 +1,4 @@
-/** Permits in shadow mode: given at once, whatever the rules say, and without a lane. shadow.ts records what they would have met. */
+/** Permits in shadow mode: granted at once, whatever the rules say, and without a lane. shadow.ts records their fate under real permits. */
 
 import type { Agent } from '@decorum/config'
 import { waitOf } from '@decorum/sending'

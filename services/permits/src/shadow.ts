@@ -20,10 +20,11 @@ export type Would =
   | { decision: 'refused'; type: string }
 type ShadowLane = {
   shown: ShadowAnswer['lanes'][number]
-  /** exchanges that have not ended */
+  /** number of exchanges that have not ended */
   open: number
-  /** when the lane would be due again, and until when its origin has asked for less */
+  /** when the lane would be due again, ms of the monotonic clock */
   dueAt: number
+  /** end of the time for which the site asked for less */
   closedUntil: number
   delayMs: number
 }
@@ -32,7 +33,7 @@ type Exchange = { lane: ShadowLane; holder: string; until: number }
 
 const none = (): Counts => ({ requests: 0, granted: 0, waited: 0, refused: 0, waitMs: 0, longestMs: 0 })
 
-/** The rules' verdict on a URL now. `pace`: the gate of its delay. `closed`: nothing may go for a while. */
+/** The rules' verdict on a URL now. `pace`: the gate of its delay. `closed`: the gate that holds all requests, and for how long. */
 export type Rules = {
   delayMs: number
   pace: 'delay' | 'crawl-delay'
@@ -49,7 +50,7 @@ export function rulesOf({ judgement, closed, delayMs }: Judged, minDelayMs: numb
   return rules
 }
 
-/** The id of a shadow permit, which no other permit has. */
+/** Whether the id is that of a shadow permit. */
 export const isShadow = (id: string): boolean => id.startsWith('shadow-')
 
 export class Shadow {
@@ -65,7 +66,7 @@ export class Shadow {
     this.#since = clock.machine()
   }
 
-  /** A request is about to be sent, whatever the answer. @returns its id, and its fate under real permits */
+  /** Records a request, which is sent whatever the answer. @returns its id, and its fate under real permits */
   grant({ agent, origin, holder, rules, leaseMs }: PermitAnswer): { id: string; would: Would } {
     const now = this.#clock.monotonic()
     this.#sweep(now)
@@ -77,7 +78,7 @@ export class Shadow {
     for (const counts of [lane.shown, this.#totalsOf(agent)]) add(counts, would)
     if (would.decision === 'wait') gates[would.gate] = (gates[would.gate] ?? 0) + 1
     if (would.decision === 'refused') refusals[would.type] = (refusals[would.type] ?? 0) + 1
-    // A refused request would not have been sent, and takes up no time of its lane.
+    // A refused request would not have been sent, so it does not delay its lane.
     if (would.decision !== 'refused') lane.dueAt = Math.max(lane.dueAt, now) + delayMs
     lane.open++
     const id = `shadow-${randomUUID()}`
@@ -88,7 +89,8 @@ export class Shadow {
 
   /**
    * Ends an exchange.
-   * @param closedMs  how long the site asked for less
+   * @param sent      false: the permit was not used
+   * @param closedMs  time for which the site asked for less; 0: it did not
    * @returns false: this holder has no such exchange
    */
   end(id: string, holder: string, sent: boolean, closedMs: number): boolean {
@@ -121,7 +123,7 @@ export class Shadow {
     this.#open.delete(id)
   }
 
-  /** @param mayBe  agents that the reader may see */
+  /** @param mayBe  whether the reader may see this agent */
   report(mayBe: (agent: string) => boolean): ShadowAnswer {
     const lanes = [...this.#lanes.values()]
       .map(({ shown }) => shown)
@@ -133,7 +135,7 @@ export class Shadow {
     return { since: this.#since, ...total, lanesForgotten: this.#forgotten, lanes }
   }
 
-  /** Resets the record of these agents. */
+  /** Resets the record of the agents for which `mayBe` is true. */
   clear(mayBe: (agent: string) => boolean): void {
     for (const [name, { shown }] of this.#lanes) if (mayBe(shown.agent)) this.#lanes.delete(name)
     for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)

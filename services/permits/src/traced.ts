@@ -10,7 +10,7 @@ import type { PermitBody } from './schemas.ts'
 
 /**
  * Covers the time from a request to its answer. Belongs to the trace of the caller.
- * @param traceparent  the header of that name; anything but a traceparent: no span
+ * @param traceparent  the header of that name; no span is made if it is absent or malformed
  */
 export async function tracedGrant<T extends { status: number }>(
   traces: Traces,

@@ -1,11 +1,11 @@
-/** The verdict of robots.txt on a URL, without a permit; if it is not known, a fetcher is ordered to fetch it. */
+/** The verdict of robots.txt on a URL, without a permit; a robots.txt that is not known is ordered from a fetcher. */
 
 import { disallowed } from '@decorum/politeness/admission'
 import { admit, Problem, type Token } from '@decorum/sending/granting'
 import type { Desk } from './desk.ts'
 import type { RobotsAnswer } from './schemas.ts'
 
-/** Allowed ages of a verdict, ms. */
+/** Possible values of `maxAgeMs`, longest first: the first after which the verdict would still be the same is chosen. */
 const AGES_MS = [86_400_000, 21_600_000, 3_600_000, 600_000, 60_000, 5_000]
 
 /** @throws Problem · LedgerUnavailableError */
