@@ -99,14 +99,14 @@ export function admitter(
   }
 }
 
-/** @param at  Redis's clock */
+/** @param at  ms since 1970, of Redis's clock */
 const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, at: number, body: OutcomeBody): StoreItem => ({
   outcome: outcomeOf({ ...about, at, attempts: 0 }, body),
 })
 
 /**
- * An agent without a contact may only contact opened addresses. Names are not resolved here, so it may contact no named host, except
- * `localhost`, which is loopback by RFC 6761 §6.3.
+ * An agent without a contact may only request from the addresses of DECORUM_ALLOW_ADDRESSES. Names are not resolved here, so the only name
+ * it may use is `localhost`, which is loopback by RFC 6761 §6.3.
  */
 function contactRule(allowAddresses: string): (agent: Agent, origin: string) => boolean {
   const opened = addressSet(entriesOf(allowAddresses))

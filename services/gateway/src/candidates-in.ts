@@ -38,7 +38,7 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   traces?: Traces
   log: Logger
-  /** called before a job is stored; undefined: at once */
+  /** awaited before a job is stored; undefined: the job may be stored at once */
   turn?: () => Promise<void> | undefined
   concurrency: number
   /** a job without a sign of life for this time is redelivered, ms */
@@ -59,7 +59,7 @@ const LATEST_MS = 60_000
 export function startIntake(options: IntakeOptions): Worker {
   const { ledger, partition, tag, connection, metrics, traces, log, concurrency, lockMs } = options
   let closing = false
-  /** Retries while this process runs. A bug is logged once, and so is a Redis that stays unavailable. */
+  /** Whether to retry after an error: while this process runs. Logs a bug once, and a Redis that stays unavailable. */
   const logged = (job: Job<unknown>): ((error: unknown) => boolean) => {
     const since = ledger.clock.monotonic()
     let isLogged = false
@@ -71,12 +71,12 @@ export function startIntake(options: IntakeOptions): Worker {
       return !closing
     }
   }
-  /** Whether all of it is stored. */
+  /** Stores the candidates of a job. @returns whether all of them are stored */
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
-    // The settings of a crawl apply from its first URL on; reading them once a second would miss URLs that arrive right after them.
     await options.turn?.()
     if (closing) return false
+    // The settings of a crawl apply from its first URL on, which may arrive before they are next read (once a second).
     if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.refresh().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
@@ -114,8 +114,8 @@ export function startIntake(options: IntakeOptions): Worker {
       return false
     })
     if (isStored) return
-    // The whole job is redelivered, with marks for stored candidates, and other jobs are processed meanwhile. After any other error
-    // BullMQ would count the job as failed. A job that cannot be moved stalls, and is redelivered when its lock ends.
+    // The whole job is redelivered, with marks for stored candidates, and other jobs are processed meanwhile. After any error except
+    // DelayedError BullMQ would count the job as failed. A job that cannot be moved stalls, and is redelivered when its lock ends.
     const laterMs = Math.min(LATEST_MS, LATER_MS * 2 ** Math.max(0, (job.attemptsStarted ?? 1) - 1))
     await job.moveToDelayed(ledger.clock.machine() + laterMs, token).catch(() => {})
     throw new DelayedError()

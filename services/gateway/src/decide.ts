@@ -11,19 +11,19 @@ import { DEFAULT_CRAWL, type Order, type Outcome, type OutcomeBody, outcomeOf, t
 import { type Judgement, policies, type RobotsTxt } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 
-/** From the start of a lease to the first byte of its request. */
+/** Time allowed from the start of a lease to the first byte of its request. */
 const CONNECTING_MS = 2_000
 
 export type Decision = { resolution: Resolution; order?: Order }
 
 export type DecideWith = {
   judge(path: string): Judgement
-  /** the rules in force; undefined: there are none */
+  /** the rules in force; undefined: there are none, or they are lost */
   rules: RobotsTxt | undefined
   maxAttempts: number
   /** length of a reservation: an order is started within it, ms */
   reserveMs: number
-  /** limits of crawls that want fewer URLs than that */
+  /** a crawl's own limit of attempts, if it has one; the smaller limit counts */
   attemptsOf?(crawl: string): number | undefined
   /** wall clock, for the `at` of outcomes */
   wallNow(): number
@@ -32,7 +32,7 @@ export type DecideWith = {
 export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Decision {
   const dropped: Outcome[] = []
   const { origin, fence, now, wallAt } = lane
-  // A lane that is due later is judged for that instant: it would be deferred until then, again and again.
+  // A lane that is due later is judged for that instant: judged for now, it could be deferred until then again and again.
   const opens = Math.max(now, lane.notBefore)
   const leave = (next: Resolution['next']): Decision => ({
     resolution: { agent: lane.agent, origin, fence, dropped, next },
@@ -115,7 +115,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
 }
 
 /**
- * Without the rules at hand, the recorded delay counts. It was calculated with the minimum delay of that time, which may have become
+ * The recorded delay, used while the rules are not at hand. It was calculated with the minimum delay of that time, which may have become
  * shorter; the ledger keeps a delay set by an operator when the request starts.
  */
 function recordedMs({ robots, delayMs }: ReservedLane, agent: Agent, rules: RobotsTxt | undefined): number | undefined {

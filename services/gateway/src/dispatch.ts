@@ -23,11 +23,11 @@ import type { GatewayMetrics } from './metrics.ts'
 import { openPools, type Pools } from './pools.ts'
 import { shareOf } from './shares.ts'
 
-/** Lanes due this soon are reserved early: their orders reach a slot before the fetcher starts them. */
+/** Lanes that become due within this time are reserved early, so that their orders reach a fetch slot before they are due. */
 const AHEAD_MS = 80
 /** A round collects the lanes that become due within this time, so that the loop does not wake for each of them. */
 const ROUND_MS = 40
-/** The same while some lanes are due that could not be reserved early, because their delays are shorter: any wait would make them late. */
+/** Replaces ROUND_MS while some lanes are already due, because their delays are too short to reserve early: a wait would make them late. */
 const LATE_ROUND_MS = 5
 /** The longest sleep, and so the longest delay after a lost wake-up. */
 const LONGEST_SLEEP_MS = 1_000
@@ -58,7 +58,7 @@ export type DispatchOptions = {
   maxAttempts: number
   /** length of a reservation, ms */
   reserveMs: number
-  /** limits of crawls that want fewer */
+  /** a crawl's own limit of attempts, if it has one; the smaller limit counts */
   attemptsOf?: (crawl: string) => number | undefined
   /** the fetch slots of the fleet, the number of fetchers that share them, and the demand of each pool's workers */
   fleet: () => FleetSize
@@ -87,13 +87,13 @@ export function startDispatch(options: DispatchOptions) {
     }
   }
 
-  /** The orders of one round are sent while the next one reserves. Resolves with the error that stopped them. */
+  /** Sending of the latest round's orders, while the next round reserves. Resolves with its error, if it failed. */
   let sending: Promise<Error | undefined> = Promise.resolve(undefined)
 
   const round = async (): Promise<number> => {
     const { slots, pools: demand } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // no fetcher is running
-    // Reserving a lane shows to whom its order goes: orders for workers of pools need not wait for a slot of a fetcher.
+    // Whether an order goes to a pool shows only after its lane is reserved, and pools need no slot of a fetcher: their demand is added.
     let most = slots * 2
     for (const { wanted } of demand.values()) most += wanted
     const inFlightLimit = shareOf(most, partition, ledger.inFlight())
@@ -213,7 +213,7 @@ async function decideLane(
 
 async function resolveAll(ledger: Ledger, partition: number, decisions: Decision[]): Promise<Set<Decision>> {
   const stale = new Set<Decision>()
-  // A call carries outcomes as well as lanes; it is kept as short as other calls.
+  // Lanes and their outcomes count alike as items of a call, so that it stays as short as other calls.
   for (let at = 0; at < decisions.length;) {
     let items = 0
     const from = at
@@ -271,5 +271,5 @@ function ordersPerJob(orders: number, { slots, fetchers }: FleetSize): number {
   return Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share, few))
 }
 
-/** Only the lease decides about another try, and finished jobs are not kept. */
+/** BullMQ retries no job, because the lease decides about another try. Finished jobs are not kept. */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }

@@ -7,7 +7,7 @@ import { keepDoing } from '@decorum/runtime'
 import type { Logger } from 'pino'
 
 const CHECK_MS = 1_000
-/** With little memory, a job is stored at once if no URL waits in its partition, and at this interval otherwise, perhaps for long. */
+/** While memory is short, a partition stores one job in this time, or at once if none of its URLs waits. */
 const TRICKLE_MS = 2_000
 const AGAIN_MS = 100
 
@@ -18,7 +18,7 @@ type HeadroomOptions = {
   log: Logger
   /** OUTCOMES_LIMIT */
   outcomesLimit: () => number
-  /** no URL waits in a lane of this partition */
+  /** whether no URL waits in a lane of this partition */
   isIdle: (partition: number) => boolean
 }
 
@@ -27,7 +27,7 @@ export function openHeadroom({ ledger, log, outcomesLimit, isIdle }: HeadroomOpt
   let isStopping = false
   let wasLow = false
   const lastAt = new Map<number, number>()
-  /** the turn of a partition's latest job */
+  /** per partition: the turn of its latest job */
   const turns = new Map<number, Promise<void>>()
   const isLow = (): boolean => memory.share >= HEADROOM.intake
 
@@ -51,7 +51,7 @@ export function openHeadroom({ ledger, log, outcomesLimit, isIdle }: HeadroomOpt
       return memory
     },
     isLow,
-    /** Resolves when a job of this partition may be stored; one at a time while memory is short. */
+    /** Resolves when a job of this partition may be stored, one at a time while memory is short; undefined: at once. */
     turn(partition: number): Promise<void> | undefined {
       if (!isLow()) return undefined
       const turn = async (): Promise<void> => {

@@ -23,7 +23,7 @@ export type HousekeepingOptions = {
   admit: Admit
   metrics: GatewayMetrics
   log: Logger
-  /** memory is short; reading outcomes frees some */
+  /** whether memory is short; then acknowledged outcomes are removed at each tick */
   isLow?: () => boolean
   onFleet(members: Member[]): void
 }
@@ -31,7 +31,7 @@ export type HousekeepingOptions = {
 /** One loop per partition: when one Redis is unavailable or hangs, the others continue. */
 export async function startHousekeeping(options: HousekeepingOptions) {
   const { ledger, log } = options
-  /** The parts do not wait for each other: a full Redis refuses the rest, and trimming makes room again. */
+  /** The parts run independently: a full Redis refuses the others while trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [emptyOutbox(options, partition)]
     if (tick % TRIM_TICKS === 0 || options.isLow?.()) works.push(ledger.trimOutcomes(partition))
@@ -54,7 +54,7 @@ export async function startHousekeeping(options: HousekeepingOptions) {
     keepDoing(
       ledger.clock,
       async (tick) => {
-        // While no fetcher runs, every URL waits for the next check.
+        // While no fetcher runs, all URLs wait for the first one, so it is looked for at every tick.
         if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
       },
       TICK_MS,

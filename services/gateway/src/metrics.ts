@@ -5,7 +5,7 @@ import { Counter, Registry } from '@decorum/runtime/prometheus'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>
 
-/** @param configVersion  of the configuration that this process uses */
+/** @param configVersion  version of the configuration that this process uses */
 export function gatewayMetrics(
   configVersion: () => number | undefined = () => undefined,
   memoryShare: () => number = () => 0,

@@ -1,6 +1,6 @@
 /**
- * Orders for the workers of pools: pages of a crawl or an agent that names a pool are fetched elsewhere, and only as many orders wait for
- * its workers as these have requested at once. robots.txt is always fetched by the fleet's fetchers.
+ * Orders for the workers of pools: pages of a crawl or an agent that names a pool are fetched by its workers, and no more orders wait for
+ * them than they have requested at once. robots.txt is always fetched by the fleet's fetchers.
  */
 import type { Agents } from '@decorum/config'
 import type { Ledger, PoolDemand, ReservedLane } from '@decorum/ledger'
@@ -27,7 +27,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
     order === undefined || order.kind !== 'page' || namesRobotsTxt(order.path)
       ? undefined
       : (ledger.crawlBook.recordOf(order.crawl).settings?.pool ?? agents.find(order.agent)?.pool)
-  /** lanes that found no room since there was some, and when workers last announced themselves */
+  /** per pool: number of lanes turned away since it last had room, and when its workers last announced themselves */
   const known = new Map<string, { turnedAway: number; seenAt: number }>()
 
   const roomIn = async (pool: string): Promise<number> => {
@@ -43,7 +43,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
     return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: ledger.clock.monotonic() - about.seenAt })
   }
   return {
-    /** Replaces decisions for pools: if the pool of an order has no room, its lane waits instead. The result has the positions of `lanes`. */
+    /** Replaces decisions for pools: if the pool of an order has no room, its lane waits instead. The result is in the order of `lanes`. */
     async admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]> {
       const pools = new Set(decisions.flatMap(({ order }) => poolOf(order) ?? []))
       if (pools.size === 0) return decisions
@@ -74,13 +74,13 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
   }
 }
 
-/** Its reservation, and later its lease, counts as one of a pool. */
+/** Marks the reservation, and so its later lease, as one of a pool. */
 const ofPool = ({ resolution, order }: Decision): Decision => ({
   resolution: { ...resolution, next: { kind: 'pool' } },
   ...defined({ order }),
 })
 
-/** No order: the lane waits, and its URL may expire. */
+/** Drops the order: its lane waits for `ms`, or until its URL expires. */
 function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane, ms: number): Decision {
   const expires = order?.expiresAt === undefined ? Infinity : order.expiresAt - wallAt + now
   return { resolution: { ...resolution, next: { kind: 'defer', until: Math.min(now + ms, expires), why: 'pool' } } }

@@ -1,4 +1,4 @@
-/** How the partitions share the fetch slots of one fleet, so that their orders queues stay short together. */
+/** Divides the fetch slots of the fleet among the partitions, so that their order queues stay short in total. */
 
 /**
  * The slots that the other partitions leave unused, and never less than an equal share, so that a partition with new work need not wait.

@@ -16,7 +16,7 @@ const repairJob = lua.script('repair-job', [])
 /** Fields of a job, besides its data, that BullMQ reads as JSON. Intake needs none of them. */
 const OTHER_FIELDS = ['opts', 'progress', 'parent'] as const
 
-/** @returns ids of the jobs that were removed or mended. @throws the last error, when no job was */
+/** @returns ids of the jobs that were removed or mended. @throws the last error, if there is one and no job was removed or mended */
 export async function sweepUndecodable(
   redis: RedisLink,
   ledger: Ledger,
@@ -61,7 +61,7 @@ async function sweepOne(
   // mark has the job's timestamp, because a producer may use its id again.
   const mark = `undecodable:${tagName(tag)}:${timestamp ?? ''}:${id}`
   const stored = await ledger.store(partition, [{ outcome }], { key: mark })
-  if (stored === 'outcomes-full') return false // it is found again
+  if (stored === 'outcomes-full') return false // the next sweep finds the job again
   const keys = [job, `${job}:lock`, `${queue}:active`, `${queue}:wait`, `${queue}:stalled`]
   return (await removeJob.run(redis, keys, { id, data, timestamp: timestamp ?? '' })) !== 0
 }

@@ -1,12 +1,11 @@
 --[[
   remove-job: removes a job from the queue of candidates. Another gateway may have removed it meanwhile, and a
-  producer may have used its id
-  again.
+  producer may have used its id again.
 
   KEYS[1]  the job;  KEYS[2]  its lock;  KEYS[3]  the list of active jobs;  KEYS[4]  of waiting ones;  KEYS[5]  the
            set of stalled ones
   ARGV     id, data and timestamp of the job as they were read, the timestamp '' where there is none
-  Returns  0 when it is another job by now
+  Returns  0 when the job is gone, or its id belongs to another job by now
 ]]
 local job = redis.call('HMGET', KEYS[1], 'data', 'timestamp')
 local isSame = job[1] == ARGV[ARG.data] and (job[2] or '') == ARGV[ARG.timestamp]

@@ -3,7 +3,7 @@
 
   KEYS[1]  the job
   ARGV     fields and their texts as they were read
-  Keeps    a field that has another text by now stays.
+  Keeps    a field whose text has changed since
 ]]
 for i = ARG.items, #ARGV, 2 do
   local text = redis.call('HGET', KEYS[1], ARGV[i])
