@@ -67,7 +67,7 @@ export const CA_FILES = ['ca.pem', 'ca-key.pem'] as const
 /** PEM: certificate and private key (PKCS #8). */
 export type AuthorityPem = { certificate: string; key: string }
 
-/** @param hosts  that it may sign for, with all names below them; none: all */
+/** @param hosts  hosts that the authority may sign for, with all names below them; empty: all hosts */
 export function makeAuthority({
   hosts,
   days,
@@ -96,7 +96,7 @@ export type Authority = {
   contextFor(host: string): SecureContext
 }
 
-/** @throws Error with a message for people when the two do not belong together, or the certificate has expired */
+/** @throws Error with a message for people when key and certificate do not match, or the certificate has expired */
 export function openAuthority({ certificate, key }: AuthorityPem): Authority {
   const own = new X509Certificate(certificate)
   const signingKey = createPrivateKey(key)
@@ -179,7 +179,7 @@ const constrainedTo = (hosts: readonly string[]): NameConstraints =>
     ),
   })
 
-/** The method of RFC 5280 §4.2.1.2, with another hash. */
+/** The method of RFC 5280 §4.2.1.2, with SHA-256 instead of SHA-1. */
 const keyId = (key: KeyObject): ArrayBuffer =>
   bufferOf(
     createHash('sha256')

@@ -1,6 +1,6 @@
 /**
- * Identifies the client of a request by its Proxy-Authorization: `AGENT:TOKEN` or `AGENT+CRAWL:TOKEN` (RFC 7617). Without an agent it is
- * the first one of the token. A proxy without tokens serves only this machine, and ignores the password.
+ * Identifies the client of a request by its Proxy-Authorization: `AGENT:TOKEN` or `AGENT+CRAWL:TOKEN` (RFC 7617). An empty AGENT means the
+ * first agent of the token. A proxy without tokens serves only this machine, and ignores the password.
  */
 
 import type { Agent, Agents, PermitToken } from '@decorum/config'
@@ -13,7 +13,7 @@ export type Client = { token: Token; agent: Agent; crawl?: string }
 
 const MOST_KNOWN = 2_000
 
-/** @returns reads the header; throws Problem */
+/** @returns a function that reads the header, and throws Problem */
 export function clients(agents: Agents, tokens: readonly PermitToken[] | undefined) {
   const known = new Recent<string, Client>(MOST_KNOWN)
   return (authorization = ''): Client => {

@@ -40,7 +40,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
     sitePolicies: readingSettings(() => readSitePolicies(SITE_POLICIES)),
     paceGroups: readingSettings(() => loadPaceGroups(PACE_GROUPS)),
-    /** with all names below them; none: all hosts are allowed */
+    /** hosts that may be requested, with all names below them; empty: all hosts */
     hosts: entriesOf(PROXY_HOSTS).map((host) => host.toLowerCase()),
   }
 }

@@ -13,7 +13,7 @@ const OF_ONE_CONNECTION = new Set([
   ...['connection', 'proxy-connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authorization', 'proxy-authenticate', 'proxy-authentication-info', 'http2-settings'],
 ])
-/** Written anew: the host from the URL, the length from the body. */
+/** Not copied from the client: the proxy writes these itself, except `expect`. */
 const WRITTEN_ANEW = new Set(['host', 'content-length', 'expect', 'user-agent', 'via'])
 
 /** @param raw  name, value, name, value …, in Node's form */
@@ -82,7 +82,7 @@ export function toClient(fields: Fields, name: string): string[] {
   return headers
 }
 
-/** Fields about framing or processing must precede the body (RFC 9110 §6.5.1). */
+/** Not allowed in trailers: fields about framing or processing must precede the body (RFC 9110 §6.5.1). */
 const NEVER_BEHIND = new Set([
   ...['content-length', 'content-encoding', 'content-type', 'content-range', 'host', 'location', 'set-cookie'],
   ...['cache-control', 'authorization', 'www-authenticate', 'retry-after', 'via', 'age', 'expires', 'date', 'vary'],
@@ -96,7 +96,7 @@ export const trailersToClient = (fields: Fields | undefined): Fields | undefined
 export const isTransferCoded = (fields: Fields): boolean =>
   membersOf(fields, 'transfer-encoding').some((coding) => !/^(chunked|identity)$/i.test(coding))
 
-/** Bytes that Node can write: others could end a line. */
+/** Whether Node can write the field: other bytes could end a line. */
 const isWritable = (name: string, value: string): boolean =>
   /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
 
@@ -104,6 +104,6 @@ const linesOf = (fields: Fields, name: string): string[] =>
   fields.filter(([field]) => field.toLowerCase() === name).map(([, value]) => value)
 const firstOf = (fields: Fields, name: string): string => linesOf(fields, name)[0] ?? ''
 
-/** Whether a request was sent by this same proxy before. */
+/** Whether the request has already passed through this proxy. */
 export const isLoop = (via: string | undefined, name: string): boolean =>
   via?.split(',').some((hop) => hop.trim().split(/\s+/)[1] === name) ?? false

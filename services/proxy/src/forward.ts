@@ -12,13 +12,13 @@ import type { Parts } from './parts.ts'
 import { failed, type Refusal, refuse } from './refuse.ts'
 import { endTurn, keepLease, type Turn, waitForTurn } from './turn.ts'
 
-/** How often a request that was not sent gets another turn. */
+/** Most turns of one request; it gets another one only if it was not sent. */
 const MOST_TRIES = 3
 
 export type ToForward = { wish: Wish; client: Client; incoming: ClientRequest; reply: Reply }
 
 /**
- * @returns the result: sent, gone, or why it was not sent
+ * @returns 'sent', or the type of the refusal that the client got
  * @throws Problem · GoneError when the client has gone
  */
 export async function forward({ wish, client, incoming, reply }: ToForward, parts: Parts): Promise<string> {
@@ -51,8 +51,8 @@ export async function forward({ wish, client, incoming, reply }: ToForward, part
 }
 
 /**
- * The body of the request, for sending in its turn. It is a separate stream: a failed exchange destroys its stream, and the client's
- * connection would otherwise close before its answer.
+ * Copies the body of the request into a separate stream: a failed exchange destroys its stream, which would otherwise close the client's
+ * connection before its answer.
  */
 function contentOf(incoming: ClientRequest, reply: Reply): Content {
   const { body } = incoming
@@ -82,7 +82,7 @@ function contentOf(incoming: ClientRequest, reply: Reply): Content {
   return { stream: body.pipe(content, { end: false }), bytes: () => bytes, begun }
 }
 
-/** `begun`: part of the body has arrived, or it has ended */
+/** `begun` resolves when part of the body has arrived, or the body has ended. */
 type Content = { stream: Readable; bytes: () => number; begun: Promise<void> }
 
 type ToSend = {
@@ -113,7 +113,7 @@ async function send(
     (reason) => gone.abort(reason),
   )
   tally.begins()
-  // undici sends a head together with the first piece of its body, however long after the last check of the lease that is
+  // undici sends a head only with the first piece of its body, which is awaited here, so that the last check of the lease is recent
   if (content !== undefined) await Promise.race([content.begun, aborted(gone.signal)])
   const result = await exchange({
     way: connections.lane(wish.agent, wish.origin),
@@ -151,7 +151,7 @@ export class ClientGoneError extends Error {
   }
 }
 
-/** @param isOurs  this side ended the exchange, so it says nothing about the site unless the site had answered */
+/** @param isOurs  whether this side ended the exchange: then it says nothing about the site, unless the site had answered */
 function fetchedOf(result: Exchange, isOurs: boolean): Fetched {
   const { endedAt, timing } = result
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt, bytes: 0, load: NORMAL_LOAD }
@@ -163,7 +163,7 @@ function fetchedOf(result: Exchange, isOurs: boolean): Fetched {
   return { ...took, what: `status-${Math.floor(status / 100)}xx`, bytes: body.bytes, load }
 }
 
-/** Ends the answer to the client, or says why there is none. */
+/** Ends the answer to the client, or sends a refusal if there is none. */
 function passEnd(
   result: Exchange,
   reply: Reply,

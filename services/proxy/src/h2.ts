@@ -39,7 +39,7 @@ export function serveHttp2(
   const moves = (): void => {
     hasMoved = true
   }
-  // Frames that arrive while no request makes progress belong to none
+  // Frames that arrive while no request makes progress belong to no request, and too many of them end the connection
   countFrames(clock, socket, {
     isRead: () => {
       const did = hasMoved
@@ -62,7 +62,7 @@ export function serveHttp2(
       moves()
     })
     stream.on('error', () => undefined) // the close event is handled
-    // Node keeps a stream that was reset with NO_ERROR before its answer; the end of a connection resets streams this way
+    // Node does not destroy a stream that is reset with NO_ERROR before its answer, as at the end of a connection
     stream.once('aborted', () => process.nextTick(() => stream.destroy()))
     const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0
     serve(
@@ -98,7 +98,7 @@ class Http2Request implements ClientRequest {
   get url(): string {
     return String(this.headers[':path'] ?? '')
   }
-  /** Two different hosts count as none (RFC 9113 §8.3.1). */
+  /** Empty if Host differs from :authority (RFC 9113 §8.3.1). */
   get host(): string {
     const { ':authority': authority, host = authority } = this.headers
     return authority === undefined || host === authority ? String(host ?? '') : ''
@@ -118,7 +118,7 @@ function withOneCookie(raw: readonly string[]): readonly string[] {
     else {
       all ??= [...raw]
       all[first + 1] = `${all[first + 1]}; ${raw[at + 1]}`
-      all[at] = ':' // pseudo-headers are no fields
+      all[at] = ':' // dropped later, like a pseudo-header
     }
   }
   return all ?? raw
@@ -157,7 +157,7 @@ class Http2Reply implements Reply {
   sendContinue(): void {
     this.#stream.additionalHeaders({ ':status': 100 })
   }
-  /** Node writes no other fields over HTTP/2. */
+  /** Node writes no other status over HTTP/2. */
   carries(status: number): boolean {
     return status >= 200 && status <= 599
   }
@@ -167,7 +167,8 @@ class Http2Reply implements Reply {
     for (let at = 0; at + 1 < headers.length; at += 2)
       fields.push((headers[at] as string).toLowerCase(), headers[at + 1] as string)
     stream.once('wantTrailers', () => stream.sendTrailers(fieldsOf(this.#trailers)))
-    // sendDate is missing in Node's types. Without expected trailers Node itself ends a stream whose body nobody has read, such as that of a refused request
+    // sendDate is missing in Node's types. Unless trailers are expected, Node itself ends a stream whose request body was not read, such as
+    // that of a refused request
     stream.respond(fields, { sendDate: isOwn, waitForTrailers: !isOwn && !this.#isHead } as never)
   }
   write(piece: Uint8Array): boolean {

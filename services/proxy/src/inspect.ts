@@ -15,7 +15,7 @@ import type { Parts } from './parts.ts'
 /** Facts about the connection of a request within a tunnel. */
 export type Inside = { origin: string; client: Client }
 
-/** Serves connections within tunnels: HTTP/1.1 by a Node server, HTTP/2 each separately. */
+/** Serves connections within tunnels: HTTP/1.1 by one Node server, HTTP/2 by a session for each connection. */
 export type Inner = {
   server: Server
   of: WeakMap<Socket, Inside>
@@ -70,7 +70,7 @@ export async function inside(
     clock.cancel(late)
     const within = { origin, client }
     if (secured.alpnProtocol !== 'h2') return serveOn(secured, within, inner)
-    Object.assign(secured, { secureConnecting: false }) // as Node's server does: a session would wait for more
+    Object.assign(secured, { secureConnecting: false }) // as Node's TLS server does: a session would wait for 'secureConnect'
     secured.allowHalfOpen = false // inherited from the server before the tunnel; a session would not end with its client
     return serveHttp2(secured, clock, inner.sessions, (incoming, reply) => inner.serve(incoming, reply, within))
   })

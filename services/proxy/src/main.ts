@@ -1,6 +1,6 @@
 /**
- * The proxy as a process: it stands in front of crawlers that only have its address, holds each of their requests until its turn, and
- * sends it. Any number of proxies share one Redis. Start at server.ts; forward.ts is one request.
+ * The proxy as a process: it stands in front of crawlers that are configured only with its address, holds each of their requests until its
+ * turn, and sends it. Any number of proxies share one Redis. Start at server.ts; forward.ts carries out one request.
  */
 import { randomBytes } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
@@ -42,7 +42,7 @@ import { openTally } from './tally.ts'
 export type { Counts } from './tally.ts'
 
 const GRANT_AHEAD_MS = 8 // as in permits: the round trip to the ledger lies before the due time, not behind it
-/** The ends of exchanges are reported together, as in the fetchers. */
+/** Ends of exchanges within this time are reported in one call, as in the fetchers. */
 const GATHER_MS = 20
 const CONNECT_MS = 2_000
 /** Time for requests in progress to end when the process is stopping. */
@@ -50,7 +50,8 @@ const DRAIN_MS = 30_000
 
 /**
  * Starts the proxy. It listens on loopback unless HOST says otherwise.
- * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when the port is taken or Redis is away
+ * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when
+ * the port is taken or Redis is unreachable
  */
 export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
   startJoined('proxy', env, readConfig, start)
@@ -158,7 +159,7 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
   }
 }
 
-/** An announcement is kept for some seconds beside the previous one, so it should not change each second. */
+/** A changed announcement stands beside the previous one for some seconds, so it should not change each second. */
 const ANNOUNCED_EVERY_MS = 5_000
 function sometimes<T>(clock: Clock, read: () => T): () => T {
   let [seen, checkedAt] = [read(), clock.monotonic()]

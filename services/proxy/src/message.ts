@@ -10,14 +10,14 @@ export type ClientRequest = {
   readonly method: string
   /** as received: the whole URL, or a path within a tunnel */
   readonly url: string
-  /** Host, or its equivalent */
+  /** the field Host, or :authority of HTTP/2 */
   readonly host: string
   readonly headers: IncomingHttpHeaders
   /** name, value, name, value … */
   readonly rawHeaders: readonly string[]
   readonly hasBody: boolean
   readonly body: Readable
-  /** the body has ended, and its connection did not break off before */
+  /** whether the body has ended, and its connection did not break off before */
   isWhole(): boolean
   /** the client waits for 100 Continue before it sends the body */
   readonly awaitsContinue: boolean
@@ -40,7 +40,7 @@ export type Reply = Waiting & {
   room(): Promise<void>
   /** @param trailers  name, value …, if the version and the framing of the answer allow them */
   end(last?: string | Uint8Array, trailers?: readonly [string, string][]): void
-  /** breaks the answer off visibly */
+  /** breaks the answer off, so that the client cannot take it for complete */
   destroy(): void
 }
 
@@ -144,7 +144,7 @@ type Taking = {
   off(event: 'drain' | 'close', listener: () => void): unknown
 }
 
-/** Resolves when it accepts more, or is gone. */
+/** Resolves when the stream accepts more, or has closed. */
 export function roomIn(stream: Taking): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {

@@ -21,7 +21,7 @@ export type Waiting = {
 export class Places {
   readonly #clock: Clock
   readonly #away = new Map<string, Place[]>()
-  /** connections of clients that are present */
+  /** places whose clients are connected */
   readonly #taken = new Set<Place>()
   #isClosed = false
 
@@ -86,10 +86,10 @@ export class Places {
       this.#end(place)
     }
     place.timer = this.#clock.timeout(give, KEPT_MS)
-    void place.work.then(give, give) // refused meanwhile: there is no turn to release
+    void place.work.then(give, give) // if the work failed, there is no turn to release
   }
 
-  /** Nobody waits any more, and no place is kept. */
+  /** Ends all waits. No place is kept from now on. */
   close(): void {
     this.#isClosed = true
     for (const place of [...this.#taken, ...[...this.#away.values()].flat()]) this.#end(place)

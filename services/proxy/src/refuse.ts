@@ -7,14 +7,14 @@ import { GoneError, Problem, type ProblemType, type Wish } from '@decorum/sendin
 import type { Logger } from 'pino'
 import type { Reply } from './message.ts'
 
-/** An answer for the client: a status, the type of RFC 9209, and a sentence. */
+/** An answer for the client: `error` is the type of RFC 9209, `detail` a sentence. */
 export type Refusal = { status: number; type: string; error: ErrorType; detail: string; more?: Record<string, unknown> }
 
-/** Under which word it is counted: its type, or the reason of a request that is never granted. */
+/** The word under which a refusal is counted: its type, or the reason of a request that is never granted. */
 export const kindOf = ({ type, more = {} }: Refusal): string =>
   type === 'refused' && typeof more.reason === 'string' ? more.reason : type
 
-/** RFC 9209 §2.3. */
+/** Error types of Proxy-Status (RFC 9209 §2.3). */
 export type ErrorType =
   | 'connection_limit_reached'
   | 'connection_refused'
@@ -30,7 +30,7 @@ export type ErrorType =
   | 'proxy_loop_detected'
   | 'tls_certificate_error'
 
-/** By the type of a problem. A request that is never granted is a 403: crawlers treat no other status as final. */
+/** Answers by type of problem. Requests that are never granted get the default, 403: crawlers treat no other status as final. */
 const BY_TYPE: Partial<Record<ProblemType, [status: number, error: ErrorType]>> = {
   'bad-request': [400, 'http_request_error'],
   'unknown-agent': [400, 'http_request_error'],
@@ -41,7 +41,7 @@ const BY_TYPE: Partial<Record<ProblemType, [status: number, error: ErrorType]>> 
 }
 const GUARDED = new Set(['guarded-address', 'guarded-port'])
 
-/** The client's answer for an error. */
+/** The answer to the client for an error. */
 export function refusalOf(error: unknown, log: Pick<Logger, 'error'>): Refusal {
   if (error instanceof Problem) return ofProblem(error)
   if (error instanceof GoneError) return ofProblem(new Problem('busy', 'this process is about to end: ask again'))
@@ -61,7 +61,7 @@ function ofProblem({ type, message, more }: Problem): Refusal {
   return { status, type, error, detail: message, more }
 }
 
-/** For a request that was, or should have been, sent. */
+/** Answers by reason of failure, for a request that was, or should have been, sent. */
 const FAILED: Record<string, [status: number, error: ErrorType]> = {
   dns: [502, 'dns_error'],
   nxdomain: [502, 'dns_error'],
@@ -90,15 +90,15 @@ export function refuse(reply: Reply, { status, type, error, detail, more = {} }:
 }
 
 /**
- * Failures that the site would have shown a client without a proxy at once: its name does not exist, nothing listens, or its certificate is
- * wrong. A site that answers with an error is waited for.
+ * Failures that a client without a proxy would have met at once: the site's name does not exist, nothing listens, or its certificate is
+ * wrong. If the site answers with an error, the request waits.
  */
 export const whyUnreachable = (reason: UnansweredReason, { origin, url }: Wish): Problem | undefined =>
   Object.hasOwn(FAILED, reason)
     ? new Problem('unreachable', `the robots.txt of ${origin} could not be fetched: ${reason}`, { url, reason })
     : undefined
 
-/** For a request whose site could not be reached, or gave no answer. @param reason  as @decorum/sending names it */
+/** The refusal of a request whose site could not be reached, or gave no answer. @param reason  as @decorum/sending names it */
 export function failed({ message }: Error, reason: string, origin: string): Refusal {
   const [status, error] = FAILED[reason] ?? [502, 'connection_terminated']
   return { status, type: reason, error, detail: `${origin}: ${message}` }
@@ -106,7 +106,7 @@ export function failed({ message }: Error, reason: string, origin: string): Refu
 
 const retryAfter = (ms: unknown): string => String(Math.max(1, Math.ceil(Number(ms ?? 1_000) / 1_000)))
 
-/** A list with one item: the sentence is a string of RFC 8941, which is printable ASCII. */
+/** The value of Proxy-Status: a list with one item. The sentence becomes a string of RFC 8941, which is printable ASCII. */
 const statusField = (error: ErrorType, detail: string): string =>
   `decorum; error=${error}; details="${detail.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
 

@@ -30,11 +30,11 @@ export type ProxyServerParts = Parts & { registry: Registry; ready: () => boolea
 
 export type ProxyServer = {
   server: Server
-  /** waits for everything in progress */
+  /** the requests and tunnels in progress; each promise resolves at its end */
   ended: () => Promise<void>[]
   /** accepts nothing new: connections end with their requests */
   close: () => void
-  /** the rest ends as if its client had gone */
+  /** ends what is still in progress, as if its client had gone */
   closeAll: () => void
 }
 
@@ -169,7 +169,7 @@ function answersOwn({ registry, ready, tally, authority }: ProxyServerParts) {
   const health = answersHealth(registry, ready)
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (health(request, response)) return
-    // It names sites, so only this machine may read it
+    // The counts name sites, so only this machine may read them
     const isNear = isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/i, ''))
     if (request.url === '/v1/ca.pem' && authority !== undefined)
       response.writeHead(200, { 'content-type': 'application/x-pem-file' }).end(authority.certificate)

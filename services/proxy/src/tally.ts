@@ -74,7 +74,7 @@ export function openTally(registry: Registry, waiting: () => number) {
   }
   return {
     came: ({ origin }: CountedBy): void => add(origin, { requests: 1 }),
-    /** @returns a function that ends the wait. Waits shorter than the threshold count as none */
+    /** @returns a function that ends the wait. Waits of less than 5 ms are not counted */
     waits(whose: CountedBy, clock: Clock): () => void {
       const begun = clock.monotonic()
       const client = clientOf(whose)
@@ -107,7 +107,7 @@ export function openTally(registry: Registry, waiting: () => number) {
       add(whose.origin, { robots: 1 })
       ends.inc({ kind: 'robots' })
     },
-    /** by the client before it was sent; or without an answer afterwards */
+    /** gone: the client left before its request was sent; failed: the request was sent, and not answered */
     ended: (kind: 'gone' | 'failed'): void => ends.inc({ kind }),
     begins: (): void => void underWay++,
     ends: (): void => void underWay--,

@@ -23,7 +23,7 @@ export type Connecting = { request: IncomingMessage; socket: Socket; early: Buff
  * its turn. Clients keep connections open for minutes, and most pause for less than two seconds between two requests.
  */
 const IDLE_MS = 2_000
-/** Ports of plain HTTP: some clients tunnel that as well, and it can be read without an authority. */
+/** Some clients tunnel plain HTTP as well, which can be read without an authority. */
 const PLAIN_PORT = 80
 
 const NO_MODE: Refusal = {
@@ -81,7 +81,7 @@ function targetOf(authority: string): { hostname: string; port: number } {
 /** Most bytes a client may send before its tunnel is open; it should send none. */
 const EARLY_MAX_BYTES = 16 * 1024
 
-/** Detects that a client hangs up: its end shows only while its socket is read. @returns a function that stops this, with bytes read meanwhile */
+/** Reads the socket, because only then does Node report a hang-up. @returns a function that stops reading, and returns the bytes read */
 function readWhileWaiting(socket: Socket): () => Buffer[] {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -138,7 +138,7 @@ class NotSentError extends Error {
   override readonly name = 'NotSentError'
 }
 
-/** No tunnel was opened. @param isOurs  the client has gone, so nothing is known about the site */
+/** Answers a client whose tunnel could not be opened. @param isOurs  whether the client has gone: then nothing is known about the site */
 function refused(
   error: Error & { phase?: 'dns' | 'connect' },
   client: Socket,
@@ -199,7 +199,7 @@ async function untilEnd(
       clock.cancel(idle)
       idle = undefined
     }
-    // While the site prepares an answer it is not idle: keepLease ends a tunnel through which no bytes come
+    // While the site prepares an answer, the tunnel is not idle: if no bytes come at all, keepLease ends it
     if (!isClientsTurn) return
     movedAt = clock.monotonic()
     if (idle === undefined) idleFor(IDLE_MS)

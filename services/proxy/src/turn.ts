@@ -1,4 +1,4 @@
-/** The turn of a request, or of a tunnel: waited for as long as its client stays, and ended by its result. */
+/** The turn of a request, or of a tunnel: awaited while its client stays connected, and ended with its result. */
 
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
@@ -74,7 +74,7 @@ async function opened(
   }
 }
 
-/** The turn has ended: its delay begins, and the next in line here tries when it is over. */
+/** Ends the turn: its delay begins, after which the next in line of this process tries. */
 export async function endTurn({ lease, delayMs }: Turn, fetched: Fetched, { lines }: Parts): Promise<void> {
   const { agent, origin } = lease
   await lease.end(fetched)
@@ -82,9 +82,9 @@ export async function endTurn({ lease, delayMs }: Turn, fetched: Fetched, { line
 }
 
 /**
- * Extends the lease while bytes move, until `giveUp` is called with the reason why they stopped.
+ * Extends the lease while bytes move. When the exchange must end, `giveUp` is called with the reason.
  * @param moved  bytes that have passed so far, in both directions
- * @returns a function that stops it
+ * @returns a function that stops extending
  */
 export function keepLease(
   { lease }: Turn,

@@ -21,10 +21,10 @@ export function wishOf(
   if (!/^https?:\/\/[^/?#\\][\x21-\x7e]*$/i.test(url))
     throw new Problem('bad-request', 'a proxy is sent the whole URL in ASCII, http:// or https:// and a host')
   const { username, password } = URL.parse(url) ?? {}
-  // Not repeated in the answer, unlike the URL of other refusals
+  // Unlike in other refusals, the URL is not repeated in the answer: it contains a password
   if (username || password) throw new Problem('bad-request', 'a URL with a login in it is not passed on: send a header')
   if (method === 'TRACE') throw new Problem('bad-request', 'TRACE is not passed on')
-  // A client can do without the protocols it would upgrade to, and the field is not passed on either (RFC 9110 §7.8)
+  // Other upgrades are ignored: a client can do without them, and the field is not passed on (RFC 9110 §7.8)
   if (wantsUpgrade(headers) && /\b(websocket|connect-(udp|ip))\b/i.test(headers.upgrade ?? ''))
     throw new Problem(
       'bad-request',
