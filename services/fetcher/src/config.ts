@@ -43,8 +43,8 @@ export const keepsPages = ({ PAGE_SINK, ARCHIVE_DIR, crawls }: Config): boolean 
   PAGE_SINK !== 'none' && (PAGE_SINK !== 'warc' || ARCHIVE_DIR !== '' || crawls !== '')
 
 /**
- * The address at which other machines reach what this process keeps: CONTENT_URL; or its own host name, when it listens beyond
- * loopback on a fixed port and they have a token. '': there is none, and references name the folder.
+ * The address at which other machines reach the pages of this process: CONTENT_URL; or its own host name, when it listens beyond
+ * loopback on a fixed port and CONTENT_TOKEN is set. '': there is none, and references name the folder.
  */
 export function contentUrlOf({ CONTENT_URL, CONTENT_TOKEN, HOST, PORT }: Config): string {
   if (CONTENT_URL !== '') return new URL(CONTENT_URL).origin

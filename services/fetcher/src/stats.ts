@@ -12,7 +12,7 @@ export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unk
 
 export type Stats = ReturnType<typeof openStats>
 
-/** Buckets: lanes are due to the millisecond; beyond a second the fetcher has too few slots. */
+/** Buckets, s: lanes are due to the millisecond; if orders are late by more than a second, the fetcher has too few slots. */
 const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
 /** Buckets up to the usual deadline, 30 s, and beyond. */
 const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -20,7 +20,7 @@ const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** Most crawls, tokens and domains with a label in the metrics. */
 const MOST_SHARES = 20
 
-/** @param slots  of the fetcher, read whenever the metrics are */
+/** @param slots  slots of the fetcher, read whenever the metrics are read */
 export function openStats(slots: {
   readonly size: number
   readonly taken: number
@@ -48,7 +48,7 @@ export function openStats(slots: {
     late: (ms: number) => lateness.observe(ms / 1_000),
     /** how long the lease of an exchange was held, ms */
     took: (kind: 'page' | 'robots', ms: number) => durationsOf[kind].observe(ms / 1_000),
-    /** for `openLedger` */
+    /** to be passed to `openLedger` */
     onCall: ledgerMetrics(registry),
     /** version of the configuration that this process uses */
     configVersion: undefined as number | undefined,

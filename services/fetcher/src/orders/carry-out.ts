@@ -15,13 +15,13 @@ import { release } from './release.ts'
 import type { Outside } from './slots.ts'
 import { waitUntilDue } from './wait.ts'
 
-/** Pace groups are tried again after this time when the ledger did not answer. */
+/** A lane is deferred by this time when the ledger did not answer. */
 const AGAIN_MS = 250
 
 /**
  * Never rejects.
  * @param receivedAt  when this process received the order, by `clock.monotonic()`
- * @param outside     for waits outside the slot
+ * @param outside     frees the slot during a wait
  */
 export async function carryOut(
   order: Order,
@@ -70,7 +70,7 @@ export async function carryOut(
   }
 }
 
-/** The turn of the order was not granted. */
+/** Ends an order whose turn was not granted. */
 async function notNow(order: Order, turn: Later | Refused | Unused, tools: Tools): Promise<void> {
   if (turn.kind === 'refused') return tools.stats.refused(turn.why)
   if (turn.kind === 'unused') return release(order, tools, turn.why)
@@ -84,7 +84,7 @@ function warnOfNoRoom({ origin }: Order, log: Tools['log']): void {
   log.warn({ origin }, sentence)
 }
 
-/** An order that an unresponsive ledger holds up is left to the next order of its lane. */
+/** If the ledger does not answer, the order is released; its URL is sent again with the next order of its lane. */
 function whenAnswers(error: unknown): Later {
   if (error instanceof LedgerUnavailableError) return { kind: 'later', gate: 'pace-group', waitMs: AGAIN_MS }
   throw error

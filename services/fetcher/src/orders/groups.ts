@@ -4,11 +4,11 @@ import type { Groups } from '@decorum/politeness'
 import { Recent } from '@decorum/politeness/admission'
 import { domainOf, type Order } from '@decorum/protocol'
 
-/** Most cached domains: finding one takes as long as the rest of an order's way to its slot. */
+/** Most cached domains: finding the domain of an origin takes as long as the rest of an order's way to its slot. */
 const MOST_ORIGINS = 10_000
 const domains = new Recent<string, string>(MOST_ORIGINS)
 
-/** The permit token or the crawl that requested it. */
+/** The permit token or the crawl that requested the order. */
 export const requesterOf = ({ by, crawl }: Order): string => (by === undefined ? `crawl:${crawl}` : `token:${by}`)
 
 /**

@@ -25,12 +25,12 @@ export type OrdersInOptions = {
   connection: ConnectionOptions
   slots: Slots
   stats: Stats
-  /** undefined, or a promise for room in the sink: no job begins before it resolves */
+  /** undefined: the sink has room. Otherwise no job begins before the promise resolves */
   room?: () => Promise<void> | undefined
   /**
    * Never rejects.
    * @param receivedAt  when its job arrived, by `clock.monotonic()`
-   * @param outside     for waits outside the slot
+   * @param outside     frees the slot during a wait
    */
   carryOut: (order: Order, receivedAt: number, outside: Outside) => Promise<void>
   /** returns an order that gets no slot, because one of its groups has its share; never rejects */
@@ -105,7 +105,7 @@ export function openOrdersIn(options: OrdersInOptions) {
         ...queueOptions(tag),
         connection,
         concurrency: jobsAtOnce(slots.size),
-        runRetryDelay: 1_000, // Redis was unavailable
+        runRetryDelay: 1_000, // while Redis is unavailable
         lockDuration: 60_000, // longer than any wait for a slot: a slot is free again after one deadline
         maxStalledCount: 0, // a job whose process died is not run again; its leases expire
         removeOnComplete: { count: 0 },

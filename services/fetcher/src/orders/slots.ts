@@ -15,12 +15,12 @@ export type Task = {
   groups: Groups
   /** never rejects */
   run: (outside: Outside) => Promise<void>
-  /** called when it gets no slot, because this group has its share */
+  /** called when the task gets no slot, because this group has its share */
   turnAway: (group: string) => void
 }
 
 export function openSlots(clock: Clock, count: number, shares = new Shares(clock, count)) {
-  /** tasks that have freed their slot for a while */
+  /** number of tasks that have freed their slot for a while */
   let outside = 0
   const queue: { groups: Groups; begin: () => void; turnAway?: (group: string) => void }[] = []
   let emptied: (() => void)[] = []
@@ -44,7 +44,7 @@ export function openSlots(clock: Clock, count: number, shares = new Shares(clock
       } finally {
         if (shares.taken < shares.size) shares.take(groups)
         else {
-          // Its leases are running, so it comes before orders that have not begun.
+          // The leases of this task are running, so it comes before orders that have not begun.
           await new Promise<void>((resume) => {
             shares.wait(groups)
             queue.unshift({

@@ -7,9 +7,9 @@ import { release } from './release.ts'
 
 const MOST_REQUESTERS = 10_000
 /**
- * The first ones are sent again after a second. The more orders of one requester are turned away, for any of its groups, the longer the
- * wait: each costs as much as an order that is carried out. With n lanes a fetcher returns about √(n / 2) orders a second, and never
- * more than n / 225.
+ * The first orders of a requester are sent again after about a second. The more of its orders are turned away, for any of its groups, the
+ * longer they wait: each costs as much as an order that is carried out. With n lanes a fetcher returns about √(n / 2) orders a second,
+ * and never more than n / 225.
  */
 const LEAST_MS = 1_000
 const MS_FOR_EACH = 200

@@ -6,7 +6,7 @@ import { START_TOGETHER_MS, START_TRIP_MS } from '../limits.ts'
 import type { Tools } from '../tools.ts'
 import { release } from './release.ts'
 
-/** The longest wait in a slot. A gateway sends orders milliseconds ahead, so only a wrong order reaches it. */
+/** The longest wait in a slot. A gateway sends orders milliseconds ahead, so only a faulty order waits this long. */
 const LONGEST_WAIT_MS = 60_000
 
 /** @returns the order's agent; undefined when the order is not carried out now, and its lane has been released */

@@ -41,7 +41,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     startBytes: startBytesFor,
   })
   const now = (): number => ledger.wall(ledger.partitionOf(origin))
-  // By the clock of its outcome's `at`, not by this machine's
+  // In the time of the outcome's `at`, which is Redis's clock, and not this machine's
   result.startedAt = Math.round(now() - (ledger.clock.monotonic() - result.endedAt) - result.timing.totalMs)
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
@@ -67,7 +67,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     const url = orderUrl(order)
     const start = isCoded(headers) ? new DecodedStart(headers) : undefined
     const statesAtOnce = start === undefined ? statementsOf(url, headers, agent, body.start()) : undefined
-    // A small page has both at hand, and awaiting them would cost as much as making the digest.
+    // For a small page neither is a promise, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(ledger.clock, result, (piece) => start?.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
@@ -79,7 +79,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     if (isKept && mayKeep && revisit === undefined) archive = await keep(kept(), lease.keepMs(), tools)
     else if (isKept && mayKeep && revisit !== undefined && sink.keepsRevisits) {
       const payloadDigest = revisit === 'identical-payload-digest' ? digest : request?.knownDigest
-      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page is stored there
+      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // its reference names no page
     }
     const unchanged = revisit === undefined ? undefined : true
     result.tolerated.push(...ofCoding)
@@ -102,7 +102,7 @@ function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): 
   return { kind: 'page', url, agent: agent.name, requestHead: head, answer, id, ...defined({ meta }) }
 }
 
-/** The evidence in an answer that the page is unchanged; undefined: there is none. @param digest  of its body */
+/** The evidence in an answer that the page is unchanged; undefined: there is none. @param digest  digest of the body */
 function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
   if (status === 304 && isConditional(request)) return 'server-not-modified'
   const isWhole = status >= 200 && status < 300 && truncated === ''

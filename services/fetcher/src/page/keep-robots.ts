@@ -16,7 +16,7 @@ export async function fetchAndKeepRobots(order: Order, lease: Lease, tools: Tool
   return fetched
 }
 
-/** Discards all bodies. */
+/** Keeps the exchanges of a robots fetch, and discards their bodies. */
 async function keepHops(origin: string, { hops, event }: RobotsAnswer, agent: Agent, tools: KeepTools): Promise<void> {
   for (const [at, { url, answer, headers }] of hops.entries()) {
     if (tools.sink.keepsBodies) {

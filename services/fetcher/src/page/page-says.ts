@@ -5,7 +5,7 @@ import { HEAD_BYTES, isHtml, pageStatements } from '@decorum/content/said'
 import type { PageStatements } from '@decorum/protocol'
 import { type Headers, isCoded } from '@decorum/sending/bodies'
 
-/** Bytes of a body's start on the wire that are kept for this. A body with a content coding is read while it is decoded. */
+/** Number of bytes to keep from the start of a body for its statements; 0: it is not HTML, or is read while it is decoded. */
 export const startBytesFor = (headers: Headers): number =>
   isHtml(headers) !== false && !isCoded(headers) ? HEAD_BYTES : 0
 
@@ -33,7 +33,7 @@ export class DecodedStart {
 /** The product tokens of each agent, in lower case. */
 const tokens = new WeakMap<Agent, readonly string[]>()
 
-/** @param start  of the body without its content coding; if the body is in memory, read it before its digest is made */
+/** @param start  first bytes of the body, without its content coding; if they are in memory, call this before the digest is made */
 export function statementsOf(
   url: string,
   headers: Headers,

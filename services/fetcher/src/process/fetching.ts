@@ -95,7 +95,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     slots: config.FETCH_CONCURRENCY,
     about: aboutThisProcess(following, { keepsPages: keepsPages(config) }),
   })
-  // A missing announcement shows the others that this fetcher is unreachable. Only a permanent refusal by the ledger ends it.
+  // A failed announcement is no error: its absence shows that this fetcher is unreachable. Only a permanent refusal ends the process.
   const announce = () => {
     stats.configVersion = following.now().version
     ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
@@ -152,7 +152,7 @@ async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<
   return openCrawlSinks({ folder: config.crawls, own, ownFolder: config.ARCHIVE_DIR, open, onError })
 }
 
-/** Files in a bounded folder have at most a tenth of its bound, so that removing one does not remove most pages. */
+/** A file has at most a tenth of the folder's bound (but at least 1 MB), so that removing one does not remove most pages. */
 const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =>
   most === 0 ? {} : { maxBytes: Math.min(1_000_000_000, Math.max(1_000_000, Math.ceil(most / 10))) }
 
@@ -160,7 +160,7 @@ const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =
 function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
   const { ARCHIVE_DIR: folder, ARCHIVE_MAX_BYTES: maxBytes, LEASE_MS: leaseMs, PAGE_SINK } = config
   if (folder === '' || maxBytes === 0 || PAGE_SINK !== 'warc') return async () => {}
-  // Stream entries never go backwards, and neither does the ledger's time when Redis's clock does; after a jump ahead that clock is later.
+  // The later of both: the times of stream entries never go backwards, like ledger.now(), but follow a jump ahead, like ledger.wall().
   const now = (): number => Math.max(ledger.now(), ledger.wall())
   return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome(), now })
 }

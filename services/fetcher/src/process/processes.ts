@@ -22,7 +22,7 @@ export async function superviseFetching(
     const share = Math.floor(slots / count) + (at < slots % count ? 1 : 0) // FETCH_CONCURRENCY is the sum
     return { ...env, FETCH_CONCURRENCY: String(share), FETCH_PROCESSES: '0' }
   })
-  // An exchange may take its whole deadline plus the time to complete it, but never longer than its lease.
+  // Patience is the length of a lease: an exchange takes at most its deadline and the time to complete it, but never longer than its lease.
   const options = {
     name: 'fetching process',
     module: CHILD,

@@ -47,6 +47,6 @@ export async function openAnnouncedPages(which: string, options: SinkOptions): P
   }
 }
 
-/** The stored body has neither a coding nor its length on the wire. No field contains a line end. */
+/** Renames Content-Encoding and Content-Length, which do not fit the decoded body; makes any other name a token. */
 const asStored = (name: string): string =>
   /^content-(encoding|length)$/i.test(name) ? `X-Archive-Orig-${name}` : name.replace(/[^\w!#$%&'*+.^`|~-]/g, '-')

@@ -127,7 +127,7 @@ async function pack({
   }
 }
 
-/** Whether gzip is worth it: a body with a content coding is packed already. For types other than text, and for unknown codings, a sample decides. */
+/** Whether to gzip: bodies with a known content coding are not, text is; for other types and unknown codings a sample decides. */
 function packingOf({ headers }: Answer): Packing {
   if (isCoded(headers))
     return codingsOf(headers).every((coding) => ACCEPTED_CODINGS.includes(coding)) ? 'store' : 'look'

@@ -31,7 +31,7 @@ export async function openFolder(folder: string): Promise<Sink> {
           const { bytes, ...note } = await writeBody(part, page, signal)
           const digest = `sha1:${base32(await body.digest())}`
           const json = JSON.stringify(describe(page, { digest, ...note }))
-          signal.throwIfAborted() // later the body may be discarded; from here on both files are written
+          signal.throwIfAborted() // after an abort the body is discarded; from here on both files are written
           await rename(part, `${path}.body`)
           await writeFile(part, `${json}\n`, { flag: 'wx' })
           await rename(part, `${path}.json`)

@@ -28,7 +28,8 @@ export function mimeOf(headers: Headers): string {
 }
 
 /**
- * The key by which pywb and similar tools look up a URL, 14-digit time, JSON with the fields of cdxj-indexer. Sort it as bytes when the file is complete.
+ * One line: the key by which pywb and similar tools look up a URL, a 14-digit time, and JSON with the fields of cdxj-indexer. Lines are
+ * sorted as bytes when the file is complete.
  * @returns '' for an unrequested 304: a tool would show it, without a page, in place of an earlier capture
  */
 export function indexLine({ uri, date, mime, status, digest }: IndexEntry, at: ArchiveRef): string {
@@ -45,10 +46,10 @@ export function indexLine({ uri, date, mime, status, digest }: IndexEntry, at: A
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
-/** Limit for both heads, of the record and of the answer: more than a fetcher writes, which reads heads of 256 KiB. */
+/** Limit for the heads of record and answer together: more than a fetcher writes, which reads answer heads of at most 256 KiB. */
 const HEADS_MAX_BYTES = 1024 * 1024
 
-/** undefined: a record without an index line (warcinfo, request, metadata), or one from another program. */
+/** @returns undefined for a record without an index line (warcinfo, request, metadata), or from another program */
 export function entryOf({ content }: Pick<Member, 'content'>): IndexEntry | undefined {
   const start = content.subarray(0, HEADS_MAX_BYTES)
   const recordEnd = start.indexOf(HEAD_END)

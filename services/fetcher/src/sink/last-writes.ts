@@ -1,23 +1,23 @@
 /**
- * When the files of a folder were last written to, by Redis's clock. The time that a file system gives a file comes from another clock,
- * which may be an hour behind, or may have been when it was written. So a file counts as written until the last check at which its size
- * or time had changed; the results are stored beside the files, in `retention.json`. If they are lost, files count as just written.
+ * When the files of a folder were last written to, by Redis's clock. The time of a file in its file system comes from another clock, which
+ * may be an hour behind, or may have been so earlier. So a file counts as written until the last check at which its size or time had
+ * changed; the results are stored beside the files, in `retention.json`. If they are lost, files count as just written.
  */
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const NAME = 'retention.json'
-/** Text of this form: size and time of the file, and Redis's clock at the first check that found them, ms. */
+/** Content of `retention.json`: size and time of each file, and Redis's clock at the first check that found both, ms since 1970. */
 type Seen = Record<string, [bytes: number, mtimeMs: number, at: number]>
 
 export type Kept = {
   name: string
   bytes: number
-  /** an instant by Redis's clock, since which nothing was written to it */
+  /** nothing was written to the file after this instant, ms since 1970 by Redis's clock */
   quietSince: number
 }
 
-/** @param now  Redis's clock */
+/** @param now  Redis's clock, ms since 1970 */
 export async function lastWrites(folder: string, names: readonly string[], now: number): Promise<Kept[]> {
   const before = await readSeen(folder)
   const after: Seen = {}
@@ -27,7 +27,7 @@ export async function lastWrites(folder: string, names: readonly string[], now: 
     if (found === undefined) continue // another process has removed or renamed it
     const { size, mtimeMs } = found
     const [bytes, written, at] = before[name] ?? []
-    // Redis's clock went backwards: the check counts as made now
+    // If Redis's clock went backwards (`at` > `now`), the file counts as written now
     const quietSince = bytes === size && written === mtimeMs && at !== undefined && at <= now ? at : now
     after[name] = [size, mtimeMs, quietSince]
     kept.push({ name, bytes: size, quietSince })

@@ -17,7 +17,7 @@ export type WriterFile = {
   name: string
   bytes: number
   isOpen: boolean
-  /** written by this process since its start, by one that has ended, or by one that is running */
+  /** own: written by this process since its start; gone: by a process that has ended; at work: by another one that is running */
   writer: 'own' | 'gone' | 'at work'
 }
 

@@ -29,7 +29,7 @@ const CLOCKS_MS = MINUTE
 const CHECK_EVERY_MS = MINUTE
 const COMPLETE = '.warc.gz'
 
-/** @returns a function that stops it */
+/** @returns a function that stops the checks */
 export function keepWithin(options: RetentionOptions): () => Promise<void> {
   let checking: Promise<void> | undefined
   const check = (): void => {

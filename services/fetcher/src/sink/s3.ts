@@ -8,7 +8,7 @@ import { openSpool } from './spool.ts'
 
 /** A page waits at most this long in a folder, unless its store does not accept it. */
 const MAX_AGE_MS = 10 * MINUTE
-/** Time for uploading complete files during a stop; others are uploaded after the next start. */
+/** Time for uploading complete files during a stop; the rest is uploaded after the next start. */
 const CLOSE_MS = 10 * SECOND
 
 /** @param contentUrl  the address at which other machines reach the folder; '': there is none */

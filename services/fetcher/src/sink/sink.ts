@@ -37,7 +37,7 @@ export type Sink = {
   /**
    * Keeps a page. The outcome is written when this resolves, and the lane's delay runs meanwhile. Afterwards the body is
    * discarded: reading it throws.
-   * @param signal  aborts when the outcome stops waiting: work that has not started by then should not be started
+   * @param signal  aborts when the outcome is written without a reference: work that has not started by then should not be started
    * @returns  where the page is stored, for the outcome; undefined when there is nothing to report
    * @throws   when it cannot be kept: the outcome is then written without a reference, and the error is logged and counted
    */
@@ -64,9 +64,9 @@ export type SinkOptions = {
   agents: Agents
   /** the address at which other machines reach pages kept by this process; '': there is none */
   contentUrl?: string
-  /** age limit of one file; then the next one is started */
+  /** size limit of one file; then the next one is started */
   maxBytes?: number
-  /** PAGE_SINK=s3 */
+  /** settings of the store; present with PAGE_SINK=s3 */
   s3?: S3Options
 }
 

@@ -74,7 +74,7 @@ function queryKey(given: string): string {
       query = query.replace(session, (_, before: string, behind = '') => before + behind)
   query = query.toLowerCase()
   if (!query.includes('&')) return query
-  // A name without a value comes before the same name with one, and that before longer names
+  // A name without a value comes before the same name with a value, and both come before longer names
   return query
     .split('&')
     .map((argument) => argument.replace('=', '\0'))

@@ -23,7 +23,7 @@ type Waiting = {
 }
 
 export type WarcFilesOptions = {
-  /** age limit of one file; then the next one is started */
+  /** limits of one file in size and age; then the next one is started */
   maxBytes?: number
   maxAgeMs?: number
   /** the address at which other machines reach this archive; '': its references name the folder */
@@ -45,7 +45,7 @@ export async function openWarcFiles(
   let closed = false
   const ending = new Set<Promise<void>>()
   const former = new Set(await readdir(folder))
-  // With a store, the spool finishes these files. A file that cannot be finished keeps its `.open` and its records.
+  // Finishes files of killed writers; with a store, the spool does so. A file that cannot be finished keeps its `.open` and its records.
   if (store === undefined)
     ending.add(
       recoverAbandoned(folder, former).then(
