@@ -15,7 +15,7 @@ export const BOARD_PATH = '/queues'
 
 /** The board's page uses inline styles and sets a base URL; scripts may come only from this server. */
 const BOARD_POLICY = `${PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'")}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`
-/** The page loads a font from another server, which the policy above would block with an error in the browser, so it is removed. */
+/** Removed from the page: a font of another server, which the policy above would block with an error in the browser. */
 const WEB_FONT = /<link href="https:\/\/fonts\.googleapis\.com[^>]*>/
 
 const BAR =

@@ -66,7 +66,7 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
   if (ended !== undefined) return only(endedStatus(ended))
   const note = at && notedOutcome(await ledger.notesOf(at.origin), at.origin + at.path, id)
   if (note !== undefined) return only(notedStatus(note))
-  // For a search by id alone: there the URL is stored as the frontier wrote it
+  // Jobs are searched only by id, because they contain the URL as the frontier wrote it
   const jobs =
     id === undefined
       ? [{ found: false, complete: false }]
@@ -98,7 +98,7 @@ async function searchLanes(ledger: LedgerWithViews, which: WhichCandidate): Prom
   return { found: statuses, notKnown }
 }
 
-/** Without the lane of an id, the lanes that are in flight or due next are searched. */
+/** Searches the first URLs of lanes that are in flight or due next: the lane of an id is not known without its URL. */
 async function searchHeads(ledger: LedgerWithViews, id: string, crawl: string): Promise<Searched> {
   const notKnown = 'lanes that are not due next, because its URL was not given'
   for (const partition of ledger.tags.keys()) {
@@ -186,7 +186,7 @@ const asCause = (how: string | number | undefined): string => (how === undefined
 
 type OutcomeNote = Extract<Note, { what: 'outcome' }>
 
-/** Outcomes that every reader has acknowledged are deleted; the notes of an origin are kept for three days. @param notes  newest first */
+/** Finds an outcome in the notes (kept for three days): once every reader has acknowledged it, it is deleted. @param notes  newest first */
 const notedOutcome = (notes: readonly Note[], url: string, id: string | undefined): OutcomeNote | undefined =>
   notes.find(
     (note): note is OutcomeNote =>
@@ -211,7 +211,7 @@ const WHOLE_LANE = 1_000_000
 /** How often a lane is searched again because URLs left it meanwhile. */
 const PASSES = 3
 
-/** Ends one pending candidate as `refused: cancelled`. @param which  with its URL, unless it is the next one of its lane */
+/** Ends one pending candidate as `refused: cancelled`. @param which  needs the URL (`at`), unless the candidate is next in its lane */
 export async function cancelCandidate(
   ledger: LedgerWithViews,
   which: WhichCandidate & { id: string },
@@ -244,7 +244,7 @@ async function findOne(
   return undefined
 }
 
-/** The lane of an id without a known URL, if it is next there. */
+/** The lane of a candidate whose URL is not given, if it is found as the first one of a lane. */
 async function lanesOf(ledger: LedgerWithViews, id: string, crawl: string) {
   const { found } = await searchHeads(ledger, id, crawl)
   return found.flatMap(({ agent, url }) =>

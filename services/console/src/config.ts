@@ -22,7 +22,7 @@ const SESSION_MS = 43_200_000
 export type Times = {
   /** interval of comments in a stream without outcomes */
   heartbeatMs: number
-  /** a request whose body has not arrived by then is aborted */
+  /** a request whose body has not arrived within this time is aborted */
   requestDeadlineMs: number
 }
 
@@ -56,7 +56,7 @@ export function readConfig(env: Record<string, string | undefined>) {
       contentToken: c.CONTENT_TOKEN,
       store: c.S3_ENDPOINT === '' || c.S3_ACCESS_KEY_ID === undefined ? undefined : storeSettings(c),
     },
-    /** proxies whose X-Forwarded-For counts */
+    /** proxies whose X-Forwarded-For is trusted */
     trustedProxies: entriesOf(c.CONSOLE_TRUSTED_PROXIES),
     /** undefined: no password is needed, and only loopback names are answered */
     login: loginOf(c),

@@ -10,7 +10,7 @@ export type FoundCandidate = CandidateStatus & { crawl: string }
 export type Found =
   | { kind: 'origin'; origin: string }
   | { kind: 'candidates'; found: FoundCandidate[] }
-  /** `origins`: candidates for the page that was meant; `wrong`: the text is invalid */
+  /** `origins`: origins that may have been meant; `wrong`: the text is invalid */
   | { kind: 'nothing'; sentence: string; origins: string[]; wrong: boolean }
 
 /** Crawls that are searched for candidates, the default one first. */
@@ -55,7 +55,7 @@ const nothing = (sentence: string, origins: string[], wrong = false): Found => (
   wrong,
 })
 
-/** The first origin with known state: with URLs, or with a robots.txt answer. */
+/** The origin with most URLs among those that are known: that have URLs, or a robots.txt answer. */
 async function firstKnown(
   ledger: LedgerWithViews,
   agents: readonly string[],

@@ -134,7 +134,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
 async function sample(ledger: LedgerWithViews, view: () => Promise<FleetView>, pace: Pace): Promise<void> {
   const seen = await view()
   if (seen.kind === 'unavailable') return
-  // For the last hours: gateways do the same, and the first process takes the sample
+  // For the page of the last hours. Gateways do the same; the sample is taken by whichever process calls first
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen)

@@ -32,13 +32,13 @@ export type Why = {
   until?: Instant
 }
 
-/** A lane that has been due for longer than this waits for a slot longer than a busy fleet explains, ms. */
+/** A lane that has been due for longer than this, ms, is late: a busy fleet alone does not explain such a wait for a slot. */
 export const LATE_MS = 2_000
 
 /**
  * The gate that opens last gives the state; the sentence names every gate that is closed.
  * @param part   the partition, for its clock and the reason for a complete stop
- * @param notes  of the origin, newest first: they contain the cause of a back-off; empty if they were not read
+ * @param notes  notes of the origin, newest first, which contain the cause of a back-off; empty if they were not read
  */
 export function whyItWaits(
   lane: LaneView,
@@ -76,14 +76,14 @@ export function dueIn(lane: { due?: Instant | undefined }, why: Why, now: Instan
 }
 const BY_HAND: ReadonlySet<WaitState> = new Set(['paused', 'blocked', 'stopped'])
 
-/** Gates that open after another event: the instant is when they are checked again. */
+/** Gates that open only after another event: their `until` is when they are checked again. */
 const CHECKED_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
 const byItself = ({ gate, until }: { gate: Gate | LedgerGate; until: Instant }): { until?: Instant } =>
   isForever(until) || CHECKED_AGAIN.has(gate) ? {} : { until }
 
 type Words = (origin: OriginView, allStopped: string | undefined, notes: readonly Note[]) => string
 
-/** The state of a lane that a gate holds, and why. */
+/** For each gate, the state of a lane that it holds, and the reason in words. */
 const GATES: Record<Gate | LedgerGate, readonly [WaitState, Words]> = {
   'startup-hold': ['startup-hold', () => 'all is held: leases from before the restart of Redis may still be out'],
   stopped: ['stopped', (_, why) => `an emergency stop is in force${why === undefined ? '' : `: ${why}`}`],
@@ -116,7 +116,7 @@ export const BACK_OFF_CAUSES: Record<Extract<Note, { what: 'back-off' }>['cause'
   'no-answer': 'did not answer',
 }
 
-/** Failures count from the latest answer that asked for less; without a note the two kinds of failure are indistinguishable. */
+/** The cause of a back-off, in words. Failures count since the latest answer that asked for less; only a note shows their kind. */
 function causeOf({ backOff, failures = 0 }: OriginView, notes: readonly Note[]): string {
   const note = notes.find((one) => one.what === 'back-off')
   const inARow = failures > 0 ? failures : (backOff?.incidents ?? 0)

@@ -31,7 +31,7 @@ export const capital = (text: string): string => text.charAt(0).toUpperCase() + 
 /** 14:03:22 UTC */
 export const clock = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
-/** 20 Nov 14:03 UTC; with the year if it is another one: 2027-01-05 14:03 UTC */
+/** 20 Nov 14:03 UTC; with the year if it is not the present one: 2027-01-05 14:03 UTC */
 export function day(at: number, now = systemClock.machine()): string {
   const iso = new Date(at).toISOString()
   const time = `${iso.slice(11, 16)} UTC`

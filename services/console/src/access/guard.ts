@@ -60,7 +60,7 @@ function accessOf(request: FastifyRequest): Access {
   return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
 }
 
-/** The account whose name and password the request contains; undefined: none; a number: as `guess`. */
+/** The account whose name and password the request contains; undefined: there are none, or they are wrong; a number: as from `guess`. */
 function whoTypes(
   { ip, headers: { authorization } }: FastifyRequest,
   login: Login,
@@ -74,7 +74,7 @@ function whoTypes(
   return guess(ip, user, password.join(':'), login, guesses)
 }
 
-/** One attempt to sign in. @returns the account; undefined: wrong password; a number: too many wrong passwords before, answered 429, ms */
+/** One attempt to sign in. @returns the account; undefined: wrong; a number: the wait, ms, after too many wrong ones (answered 429) */
 export function guess(
   address: string,
   user: string,
@@ -88,7 +88,7 @@ export function guess(
   return guesses.wrong(address, isKnown ? user : '') || undefined
 }
 
-/** A browser that opens an address, not a program or the script of a page. */
+/** Whether a browser opens a page, as opposed to a request by a program or by a page's script. */
 export const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
   method === 'GET' && headers.accept?.includes('text/html') === true
 

@@ -1,6 +1,6 @@
 /**
- * Counts wrong passwords per address and account. The right one is never refused: otherwise an attacker could lock out a program at the same
- * address, and behind a proxy everybody. So guessing stays possible, and a password must be long (docs/console.md).
+ * Counts wrong passwords per address and account. A right password is never refused: otherwise an attacker could lock out a program at the
+ * same address, and behind a proxy everybody. So guessing stays possible, and a password must be long (docs/console.md).
  */
 
 import { isIPv6 } from 'node:net'

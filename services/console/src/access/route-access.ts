@@ -61,11 +61,11 @@ export function refusePage(access: Access, method: string, headers: IncomingHttp
       return undefined
     return new Problem(403, 'cross-site', 'a page of another site may not ask for this')
   }
-  // Browsers send the origin with every POST, PUT, PATCH and DELETE: without one it is no foreign page
+  // Browsers send Origin with every POST, PUT, PATCH and DELETE, so a request without it does not come from a foreign page
   if (!writes || !isSafe(method) || requester === 'own') return undefined
   const isNavigation = headers.accept?.includes('text/html') === true
   if (requester === 'program' && !isNavigation) return undefined
-  // Sent across origins only after a preflight, which this server never grants
+  // A page of another origin can send this header only after a preflight, which this server never grants
   if (headers['x-requested-with'] !== undefined && !isNavigation) return undefined
   return new Problem(
     403,

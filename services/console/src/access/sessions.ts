@@ -1,6 +1,6 @@
 /**
  * Sessions. A session is a signed text in a cookie: user, role and end. No console stores a list, so every console of the fleet with the
- * same passwords accepts it, also after a restart; it ends at its instant, or when the password of its user is changed.
+ * same passwords accepts it, also after a restart; it is valid until its end, or until the password of its user is changed.
  */
 
 import { createHash, createHmac, scryptSync, timingSafeEqual } from 'node:crypto'
@@ -12,7 +12,7 @@ export type UserRole = 'read' | 'operate'
 export type Account = { user: string; password: string; role: UserRole }
 export type Login = { accounts: Account[]; sessionMs: number }
 export type Who = { user: string; role: UserRole }
-/** Whoever sends a request; `who` is undefined where no login is needed. */
+/** The sender of a request; `who` is undefined where no login is needed. */
 export type Viewer = { who?: Who | undefined }
 
 declare module 'fastify' {

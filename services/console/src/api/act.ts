@@ -40,7 +40,7 @@ export async function act(
       return {}
     }
     case 'restore-delay':
-      // A zero delay that has already ended: the ledger uses one operation for both
+      // In the ledger this is the operation `delay`, with a delay of 0 that has already ended
       await ledger.operate(
         { ...base, action: 'delay', delayMs: 0, until: (await ledger.viewOrigin(origin, [])).now },
         keys,
@@ -80,7 +80,7 @@ function endOf({ until, forMs }: { until?: number | undefined; forMs?: number | 
   return new Problem(400, 'bad-request', 'until: has passed already')
 }
 
-/** Keys of the agent with this name, or of all. */
+/** The key of the agent with this name, or without a name the keys of all agents. */
 export function keysOf(agents: Agents, name: string | undefined): string[] | Problem {
   if (name === undefined) return agents.list.map(({ key }) => key)
   const agent = agents.find(name)

@@ -11,7 +11,7 @@ const number = z.number()
 export const instant = number.describe('ms since 1970 UTC')
 export const meta = z.record(text, z.unknown())
 export const optionalText = text.optional()
-/** An object with a name in the document. */
+/** The schema of an object that has a name in the OpenAPI document. */
 export const named = <T extends z.ZodRawShape>(id: string, shape: T) => z.strictObject(shape).meta({ id })
 
 /** Additional members of a problem of the intake. */

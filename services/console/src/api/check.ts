@@ -19,7 +19,7 @@ export async function check(ledger: LedgerWithViews, agent: Agent, { origin, pat
   const body = hash === undefined ? undefined : await ledger.body(partition, hash)
   const rules = body === undefined ? undefined : parseRobots(body, { policy })
   const url = origin + path
-  // The ledger has lost the body, so the rules are unknown and the gateway has them fetched again
+  // If the ledger has lost the body (`rules` is undefined), the gateway has robots.txt fetched again
   const judgement: Judgement =
     hash !== undefined && rules === undefined
       ? { kind: 'ask' }
@@ -92,7 +92,7 @@ function explained(rules: RobotsTxt | undefined, url: string, agent: Agent): Par
   return { path, losers: [...losers], ...defined({ rule, group: named, token }) }
 }
 
-/** The copy behind the verdict. */
+/** The stored robots.txt on which the verdict is based; none if it is based on no copy. */
 function inForce(judgement: Judgement, { state }: OriginView, hash: string | undefined): Pick<CheckAnswer, 'rules'> {
   const copies = [state.copy, ...Object.values(state.olderCopies ?? {})]
   const copy: Copy | undefined = copies.find((one) => one !== undefined && one.hash === hash)

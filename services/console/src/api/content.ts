@@ -25,7 +25,7 @@ export type ContentQuestion = {
   reference: Reference
   /** the reference as given */
   ref: string
-  /** `record`: the gzip member. `body`: of the page, without its content coding */
+  /** `record`: the gzip member. `body`: the body of the page, without its content coding */
   as: 'record' | 'body'
 }
 
@@ -48,7 +48,7 @@ export function contentHandler(
     const folder = inFolders(reference, () => archiveFolders(archiveDir, crawls))
     if (reference.kind === 'file') return [folder]
     if (reference.kind === 'http') return [atFetcher(reference.base, ref, reference.length)]
-    // The folder, the store, or the fetcher that has not yet uploaded the file; then the store again
+    // The folder, the store, the fetcher in case it has not uploaded the file yet, and the store in case it has done so meanwhile
     const { bucket, prefix, name, offset, length, until } = reference
     const read: ReadMember = (from = 0, to = length - 1) =>
       storeAt(store as StoreAccess).range({ bucket, key: prefix + name }, offset + from, to - from + 1)

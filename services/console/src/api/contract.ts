@@ -14,7 +14,7 @@ const wrong = problem('the request cannot be read; nothing was done')
 const away = problem('Redis does not answer: ask again')
 const notChanged = problem('the configuration was changed meanwhile, or there is none yet; nothing was changed')
 
-/** A route whose response has in addition the errors that all have; its own description of one counts. */
+/** Adds the errors that all routes have, unless the schema of this route describes them itself. */
 const route = <const M extends Operation['method'], const S extends Schema>(
   access: Access,
   method: M,
@@ -78,7 +78,7 @@ const forFrontiers = {
   }),
   readOutcomes: {
     ...write('GET', '/v1/outcomes', {
-      // an outcome assigned to one consumer goes to no other
+      // `write`, because an outcome that is handed to one consumer goes to no other
       summary: 'Outcomes of candidates, in one answer or as server-sent events',
       description:
         'Through a consumer group. Unacknowledged outcomes are redelivered: to the same consumer with its next request, before ' +

@@ -9,7 +9,7 @@ import type { CrawlBody } from './questions.ts'
 
 const STATES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const
 
-/** @param by  the operator, if the request does not name one */
+/** @param login  the operator, if the request does not name one */
 export async function changeCrawl(
   ledger: LedgerWithViews,
   name: string,

@@ -12,14 +12,14 @@ export type DescribedOrigin = Omit<OriginView, 'lanes'> & {
   lanes: DescribedLane[]
 }
 
-/** @param lanes  those to describe; a lane whose agent is no longer configured has no delay */
+/** @param lanes  lanes to describe; a lane whose agent is no longer configured has no delay */
 export function describeOrigin(origin: OriginView, agents: Agents, lanes: LaneView[] = origin.lanes): DescribedOrigin {
   return {
     ...origin,
     robots: robotsWord(origin.state),
     lanes: lanes.map((lane): DescribedLane => {
       const agent = agents.find(lane.agent)
-      const why = whyItWaits(lane, origin, { now: origin.now }) // every comparison uses the clock of the reading itself
+      const why = whyItWaits(lane, origin, { now: origin.now }) // instants are compared with the time at which they were read
       return { ...lane, why, ...(agent === undefined ? {} : { delay: delayOwed(origin, agent) }) }
     }),
   }

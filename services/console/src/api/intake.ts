@@ -36,7 +36,7 @@ export const INTAKE_TYPES: Record<string, Shape> = {
 
 /**
  * A body is stored as a whole or not at all: a half-stored list could not be sent again without storing it twice.
- * @param agent, crawl  for candidates that name none
+ * @param agent, crawl  defaults for candidates that name none
  */
 export function readBody(
   text: string,
@@ -55,7 +55,7 @@ export function readBody(
       : new Problem(400, type, `${shape === 'json' ? 'candidate' : 'line'} ${line}: ${message}`, { line })
   for (const { line, data, broken } of body.members) {
     if (broken !== undefined) return wrong(line, 'bad-json', broken)
-    // The parameters of the query have been checked with the first line
+    // The parameters of the query are checked with the first line of text only, because they are the same for all lines
     const read =
       shape === 'text' && candidates.length > 0
         ? readLine(data as Line, candidates[0])
@@ -80,7 +80,7 @@ export function readBody(
   return { candidates }
 }
 
-/** Members of the candidate override the query. */
+/** Adds the parameters of the query that the candidate does not set itself. */
 function withUsual(data: unknown, usual: [string, string | undefined][]): unknown {
   if (usual.length === 0 || !isRecord(data)) return data
   const missing = usual.filter(([name]) => data[name] === undefined)
@@ -89,7 +89,7 @@ function withUsual(data: unknown, usual: [string, string | undefined][]): unknow
 
 type Line = { url: string }
 
-/** A line of text is a URL only. It differs from the previous candidate in nothing else, so nothing else is checked again: twice as fast. */
+/** A line of text is only a URL. The rest is the same as in the first candidate and is not checked again, which is twice as fast. */
 function readLine({ url }: Line, like: { candidate: Candidate } | undefined): ReadCandidate {
   const at = readUrl(url)
   return 'refused' in at ? readCandidate({ url }) : { ok: true, candidate: { ...like?.candidate, url }, at }

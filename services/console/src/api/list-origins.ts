@@ -13,27 +13,27 @@ export type OriginList = {
   origins: DescribedOrigin[]
   /** number of lanes that were checked */
   looked: number
-  /** the list is complete: there is no next page, and every partition has answered */
+  /** whether the list is complete: there is no next page, and every partition has answered */
   complete: boolean
   next?: string
 }
 
-/** Lanes checked per partition and page while searching: five calls of about 1 ms of Redis, of this many lanes. */
+/** Most calls per partition and page, and lanes checked in each; a call takes Redis about 1 ms. */
 const BATCHES = 5
 const AT_ONCE = 200
-/** Calls of about five thousand lanes each that search for a domain, over all partitions and for one page. */
+/** Most calls per page that search for a domain, over all partitions; each checks about five thousand lanes. */
 const SCANS = 3
 
-/** A lane, or the lanes of one origin, with its position: a page that begins with it continues at `at`. */
+/** A lane, or the lanes of one origin. `rank`: the sort key. `at`: the position at which a page begins with it. */
 type Found = { origin: DescribedOrigin; rank: number; at: string }
-/** `next`: where the list continues behind these; undefined: it ends */
+/** `next`: where the list continues after `found`; undefined: the list has ended */
 type Part = { found: Found[]; looked: number; next: string | undefined }
 /** Reads one batch of a list. */
 type Source = (partition: number, from: string) => Promise<Part>
 
 const END = 'e'
 
-/** @returns a Problem for a position in another list */
+/** @returns a Problem when `after` is a position in another list */
 export async function listOrigins(
   ledger: LedgerWithViews,
   agents: Agents,
@@ -107,7 +107,7 @@ const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
 }
 const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
 
-/** Lanes in the order of the sets that contain them. */
+/** Lanes ordered by due time, or by the end of their leases. */
 function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListQuery): Source {
   const order = wish.sort ?? (wish.state === 'in flight' ? 'in-flight' : 'soonest')
   return async (partition, from) => {

@@ -50,7 +50,7 @@ const NOT_UTF_8 = new Problem(
   'the body is not text in UTF-8: write it in that encoding, without compression',
 )
 
-/** Whether the headers declare UTF-8. The bytes alone prove nothing: ASCII text in UTF-16 is valid UTF-8, but holds other URLs. */
+/** Whether the headers declare compression, or a charset other than UTF-8. The bytes prove nothing: ASCII in UTF-16 is valid UTF-8. */
 function isEncoded(parameters: string[], contentEncoding: string | undefined): boolean {
   const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1]).find(Boolean)
   return (

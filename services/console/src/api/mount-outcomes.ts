@@ -43,7 +43,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
           const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
           return { outcomes: await pollOutcomes(frontier, wish, place.gone) }
         }
-        // A client that gets the answer must receive every outcome stored from then on; a group that begins at the start can be made later.
+        // Outcomes that are stored after the answer has begun must reach the client, so a group that begins now is created before it.
         const { from, ...whoReads } = who
         if (from === 'now') await frontier.createGroup(who)
         if (place.gone.aborted) return new Problem(503, place.why(), 'this stream was ended before it began')
@@ -51,7 +51,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
         reply.raw.writeHead(200, {
           ...(reply.getHeaders() as Record<string, string>),
           'content-type': 'text/event-stream; charset=utf-8',
-          'x-accel-buffering': 'no', // nginx would gather events
+          'x-accel-buffering': 'no', // nginx would hold events back
         })
         const wish = { ...whoReads, follow, ack, max: max ?? STREAMED }
         await streamOutcomes(frontier, wish, reply.raw, place, config.heartbeatMs)
@@ -71,7 +71,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
   })
 }
 
-/** A stream, unless the media type or a parameter selects a single answer. */
+/** Whether the answer is a stream: it is, unless the media type or a parameter selects a single answer. */
 function wantsStream(accept = '', { waitMs }: { waitMs?: number | undefined }): boolean {
   if (accept.includes('text/event-stream')) return true
   return !accept.includes('application/json') && waitMs === undefined

@@ -35,7 +35,7 @@ export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<
   })
 }
 
-/** The origin after the action, or as it is. */
+/** The present state of an origin, with its sitemaps if they are known. */
 export async function reportOrigin({ ledger, config }: ApiParts, origin: string): Promise<DescribedOrigin> {
   const agents = config.agents.list.map((agent) => agent.key)
   const view = await ledger.viewOrigin(origin, agents)
@@ -43,7 +43,7 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
   return { ...describeOrigin(view, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
 }
 
-/** The operator if the request names none: the login. */
+/** The operator if the request names none: the user of its login, or 'console' without logins. */
 export const defaultBy = ({ who }: Viewer): string => who?.user ?? 'console'
 
 type Route = (typeof routes)[keyof typeof routes]
@@ -96,7 +96,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
 }
 
-/** The record is streamed to the socket: up to the size of a page, in ranges, and not JSON. */
+/** Streams the record to the socket, because it may be as large as a page, is sent in ranges, and is not JSON. */
 function addContent(scope: FastifyInstance, { config, ledger }: ApiParts): void {
   const send = contentHandler(config.content, ledger)
   scope.withTypeProvider<ByZod>().route({

@@ -9,16 +9,16 @@ export type End = 'done' | 'stopping' | 'taken-over'
 export type Place = {
   /** aborted when the reader must end */
   gone: AbortSignal
-  /** why it ended */
+  /** why the reader ended */
   why: () => End
-  /** the client has disconnected */
+  /** call when the client has disconnected */
   abandon(): void
-  /** call when nothing is read for it any more: its name is free */
+  /** call when reading has ended: another reader may use the name */
   leave(): void
 }
 export type Who = { crawl: string; group: string; consumer: string /** the address that reads */; client: string }
 
-/** Most readers in total, and a share of that per address or group. */
+/** Most readers in total, and most of one address or one group. */
 const MAX_READERS = 64
 const MAX_READERS_EACH = 16
 /** A place may stay taken for long, so an immediate retry has no use. */
@@ -73,7 +73,7 @@ export class OutcomeReaders {
     return held.length >= MAX_READERS ? full(503, '', MAX_READERS) : undefined
   }
 
-  /** Ends all of them, and accepts no more. */
+  /** Ends all readers, and accepts no more. */
   async close(): Promise<void> {
     this.#closing = true
     await Promise.all([...this.#readers.values()].map((reader) => reader.stop('stopping')))

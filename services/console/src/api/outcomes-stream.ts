@@ -12,7 +12,7 @@ export type StreamWish = {
   follow: boolean
   /** most unacknowledged outcomes */
   max: number
-  /** true: acknowledged once written to the connection; otherwise by the reader */
+  /** sent: outcomes are acknowledged once they are written to the connection; explicit: by the reader */
   ack: 'explicit' | 'sent'
 }
 
@@ -55,14 +55,14 @@ async function pass(
     const text = `event: outcome\nid: ${id}\ndata: ${JSON.stringify(outcome)}\n\n`
     if (!(await write(response, text, gone))) break
     if (!isAcknowledged) continue
-    // Unacknowledged, it is redelivered to the next reader of this name: twice rather than never
+    // If this fails, the outcome is redelivered to the next reader of this name: twice rather than never
     acks.push(ack().catch(() => undefined))
     if (acks.length > ACKS_OUT) await acks.shift()
   }
   await Promise.all(acks)
 }
 
-/** @returns whether the operating system has accepted it; false when the reader left or had to stop before */
+/** @returns whether the operating system has accepted the text; false when the reader left or had to stop before */
 function write(response: ServerResponse, text: string, gone: AbortSignal): Promise<boolean> {
   if (gone.aborted || response.destroyed) return Promise.resolve(false)
   return new Promise((resolve) => {

@@ -18,7 +18,7 @@ import { complain } from '@decorum/runtime/http-api'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 
-/** Who does something and why; `reasoned` where the reason may not be left out. */
+/** Who does something and why: in `signed` the reason is optional, in `reasoned` it is required. */
 const text = z.string().trim().max(512)
 const By = text.min(1).optional().describe('who; default: the login, else "console"')
 const Why = text.describe('why; written down')
@@ -57,7 +57,7 @@ const CrawlUrl = z
 const AgentName = z.string().max(64).describe('one of DECORUM_AGENTS; default: the first')
 export const CheckQuery = z.strictObject({ url: CrawlUrl, agent: AgentName.optional() })
 
-/** A domain as typed: a host, or any URL of it. */
+/** The host of a domain as typed, which may be a host or any URL of it; undefined: there is none. */
 function domainOf(text: string): string | undefined {
   const at = readUrl(text.includes('://') ? text : `http://${text}`)
   return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname
@@ -92,7 +92,7 @@ export const ListQuery = z.strictObject({
     .describe('`next` of the page before, with the same questions'),
 })
 export type ListQuery = z.output<typeof ListQuery>
-/** The number of minutes that the ring holds. */
+/** Minutes for which the ring keeps samples. */
 export const HISTORY_MINUTES = 360
 export const HistoryQuery = z.strictObject({ minutes: limit(HISTORY_MINUTES, HISTORY_MINUTES) })
 export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })

@@ -1,4 +1,4 @@
-/** What the routes of all pages have. */
+/** Types and functions that the routes of all pages share. */
 import { Problem, read, type readBySchemas } from '@decorum/runtime/http-api'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ export const WRITE = { config: { access: 'write' } } as const
 /** The body of a posted form. */
 export const Form = z.record(z.string(), z.string())
 
-/** Does what a form asks for; a Problem: its fields are wrong, or it could not be done. */
+/** Reads the fields of a form, and acts on them. @returns a Problem when they are wrong, or when it could not be done */
 export function readThen<T extends z.ZodType, R>(
   schema: T,
   fields: object,
@@ -26,7 +26,7 @@ export function readThen<T extends z.ZodType, R>(
   return wish instanceof Problem ? wish : act(wish)
 }
 
-/** A redirect to a separate request, so that reloading the page repeats nothing; or the page with what was refused. */
+/** Answers a form: with a redirect, so that reloading the page repeats nothing; or with the page that shows why it was refused. */
 export function afterForm(reply: FastifyReply, done: unknown, path: string, show: (problem: Problem) => unknown) {
   if (!(done instanceof Problem)) return reply.redirect(path, 303)
   reply.code(done.status)

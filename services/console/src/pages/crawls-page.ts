@@ -165,7 +165,7 @@ const LIMITS = Object.entries(CrawlBody.shape.limits.unwrap().shape).map(([limit
   description,
 }))
 
-/** The buttons follow the state of the crawl; the fields stay as they are typed. Enter in a field presses the first button, the harmless one. */
+/** Buttons are updated with the crawl's state, fields keep what was typed. Enter in a field presses the first button, the harmless one. */
 function crawlForm({ name, record, waiting }: Crawl, viewer: Viewer, refused: Refused | undefined): Html {
   const fields: Fields = refused?.fields ?? {}
   const isOver = record.state === 'cancelled' || record.state === 'ended'

@@ -13,7 +13,7 @@ export function rolesSentence(members: Member[]): string {
   return `${[...roles].map(([role, { length }]) => some(length, role, PLURALS[role])).join(', ')}.`
 }
 
-/** @param version  of the configuration in force */
+/** @param version  version of the configuration in force */
 export function fleetPage(members: Member[], version: number): Page {
   const builds = new Set<string>()
   let behind = 0

@@ -1,4 +1,4 @@
-/** Forms of operators: plain posts that work without JavaScript. What they share, and how a post is read. Pure. */
+/** Parts that the forms of operators share, and the reading of a post. Forms are plain posts that work without JavaScript. Pure. */
 import { Problem } from '@decorum/runtime/http-api'
 import type { Viewer } from '../access/sessions.ts'
 import { type Html, html, type Piece } from './html.ts'
@@ -16,18 +16,18 @@ export const notConfirmed = (what: string): Problem => new Problem(400, 'not-con
 
 type Attributes = Record<string, string | number | boolean>
 
-/** @param more  attributes beside name and value; its type is text unless they say otherwise */
+/** @param more  attributes beside name and value; the type is text unless they set another */
 export const field = (label: string, name: string, value: Piece, more: Attributes = {}): Html =>
   html`<label>${label}<input${Object.entries<Attributes[string]>({ type: 'text', name, ...more }).map(
     ([key, content]) => content !== false && html` ${key}="${content === true ? '' : content}"`,
   )} value="${value}"></label>`
 
-/** Why something is done, and by whom: the login, if the field stays empty. */
+/** Fields for the reason and the operator; if the latter stays empty, the login counts. */
 export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Viewer, isNeeded = true): Html =>
   html`${field('Reason', 'reason', reason, { required: isNeeded, maxlength: 512, placeholder: 'it is written down' })}
 ${field('By', 'by', by, { maxlength: 512, placeholder: who?.user ?? 'console', autocomplete: 'username' })}`
 
-/** The same in the API's form. */
+/** Converts the fields of `whyAndWho` to the API's form. */
 export const readWhyAndWho = ({ reason = '', by = '' }: Fields): { reason: string; by?: string } => ({
   reason,
   ...(by.trim() === '' ? {} : { by }),
@@ -42,7 +42,7 @@ export const confirmation = (label: string, meaning: string): Html =>
 export const radio = (name: string, value: string, chosen: string, label: string, meaning: string): Html =>
   choice(html`type="radio" name="${name}" value="${value}"${value === chosen && html` checked`}`, label, meaning)
 
-/** @param choices  values, with the text of each that shows another one */
+/** @param choices  each value, and the text that is shown for it */
 export const select = (
   label: string,
   name: string,

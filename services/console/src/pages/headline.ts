@@ -114,7 +114,7 @@ function nearlyFull({ memoryShare = 0 }: Seen, { unread }: Totals): Headline | u
   return trouble('nearly-full', 'Redis is nearly full', sentence)
 }
 
-/** Something does no work that has some to do. */
+/** Detects that there is no work, or that waiting work is not done. @returns undefined when the fleet works as it should */
 function stuck(view: Seen, totals: Totals, outcomesLimit: number): Headline | undefined {
   const { waiting, inFlight, candidates, candidatesForMs = 0, due, lagMs } = totals
   if (waiting === 0 && inFlight === 0 && candidates === 0)
@@ -185,7 +185,7 @@ function unreadOutcomes({ readers, partitions }: Seen, totals: Totals, outcomesL
   return trouble('unread', title, pausedFor(reader, 'dispatch', totals.unread))
 }
 
-/** Only another crawl than the default one waits: the others continue. */
+/** Detects that crawls other than the default one wait for readers of their outcomes; the other crawls continue. */
 function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): Headline | undefined {
   const [first, ...others] = crawls.filter(
     ({ name, waiting, unreadInOne }) => name !== DEFAULT_CRAWL && waiting > 0 && unreadInOne >= outcomesLimit,
@@ -197,7 +197,7 @@ function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): 
   return trouble('crawl-waits', `${capital(name)} waits`, pausedFor(reader, name, first.unread) + more)
 }
 
-/** Which reader something waits for, and what there is to do. @param what  has paused  @param unread  outcomes */
+/** Names the reader that is waited for, and what to do. @param what  what has paused  @param unread  number of unread outcomes */
 function pausedFor(reader: Reader | undefined, what: string, unread: number): string {
   if (reader === undefined)
     return `${some(unread, 'outcome lies', 'outcomes lie')} unread, and ${what} has paused: a consumer group must read and acknowledge them.`
@@ -210,15 +210,15 @@ function pausedFor(reader: Reader | undefined, what: string, unread: number): st
   return `${capital(name)} ${silence}, and ${what} has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
 }
 
-/** Quotes a text for a shell. */
+/** The command that forgets a reader, quoted for a shell. */
 export function forgetCommand({ group, crawl }: Reader): string {
   const name = /^[\w.:-]+$/.test(group) ? group : `'${printable(group).replaceAll("'", "'\\''")}'`
   return `decorum outcomes --forget --group ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
 }
 
 /**
- * The lane that is due next: when, and its reason to wait. `isKnown`: it will be due then; otherwise its gate opens after another event.
- * undefined: no lane waits.
+ * The lane that is due next: when, and why it waits. `isKnown`: whether it will be due then; false: its gate opens after another event.
+ * @returns undefined when no lane waits
  */
 export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitions'>) {
   const next = lanes.find(({ lane }) => lane.state === 'waiting')

@@ -51,6 +51,6 @@ function inWords(column: Column, word: (n: number) => string): string {
   return `now ${word(latest)}, least ${word(Math.min(...known))}, most ${word(Math.max(...known))}`
 }
 
-/** null: one of them is not known */
+/** @returns null when one of the numbers is null */
 const sum = (numbers: Column): number | null =>
   numbers.reduce((total, n) => (total === null || n === null ? null : total + n), 0)

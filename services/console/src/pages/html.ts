@@ -4,7 +4,7 @@
  */
 import { printable } from '@decorum/protocol'
 
-/** Its media type. */
+/** Media type of a page. */
 export const HTML = 'text/html; charset=utf-8'
 
 export class Html {
@@ -21,7 +21,7 @@ export function html(markup: TemplateStringsArray, ...values: Piece[]): Html {
   return new Html(markup.map((text, i) => text + (i < values.length ? render(values[i]) : '')).join(''))
 }
 
-/** Text in which `names` stand between backticks, as in Markdown. */
+/** Shows text between backticks as code, as Markdown does. */
 export const withCode = (text: string): Html =>
   html`${text.split('`').map((part, n) => (n % 2 === 1 ? html`<code>${part}</code>` : part))}`
 

@@ -24,11 +24,11 @@ export type Page = {
   title: string
   /** an element with `data-still` is not updated */
   body: Html
-  /** the page of the navigation that it is, or belongs to */
+  /** the entry of the navigation that is marked as current */
   place?: keyof typeof PAGES | keyof typeof MORE
   /** about the action just done, or about nothing found */
   notice?: Html | undefined
-  /** its address, if it is updated while open */
+  /** the address of the page, if it is updated while open */
   follow?: string
   /** the search text: it stays in the box */
   requested?: string
@@ -42,7 +42,7 @@ export function layout(version: string, viewer: Viewer, page: Page): string {
     Object.entries(pages).map(
       ([path, name]) => html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`,
     )
-  // Without JavaScript the overview reloads itself: a person types nothing there
+  // Without JavaScript only the overview reloads: it has no form that somebody may be filling in
   const whole = html`${headOf(`${title} · Decorum`, { reload: follow === '/', charts })}
 <body>
 <a class="skip" href="#content">To the content</a>
@@ -59,8 +59,8 @@ export function layout(version: string, viewer: Viewer, page: Page): string {
 }
 
 /**
- * @param script   the page is updated while open
- * @param indexed  search engines may list it
+ * @param script   whether the page loads the scripts that update it while open
+ * @param indexed  whether search engines may list the page
  */
 export function headOf(title: string, { reload = false, charts = false, script = true, indexed = false } = {}): Html {
   return html`<!doctype html>

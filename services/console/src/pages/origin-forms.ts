@@ -43,7 +43,7 @@ ${whyAndWho(fields, viewer)}
 </form></details></section>`
 }
 
-/** What operators have restricted and not lifted, and the action that lifts it. */
+/** Restrictions by operators that are in force, each with the action that lifts it. */
 export function restrictionsOf({ paused, blocked, override, now }: DescribedOrigin) {
   const list = [
     blocked && { ...blocked, word: 'blocked', end: 'unblock', label: 'Unblock' },

@@ -1,4 +1,4 @@
-/** Recent events of an origin, and the rule that decided. Pure. */
+/** Recent events of an origin, and the rule that refused a URL last. Pure. */
 import { type Note, toleratedIn } from '@decorum/ledger'
 import { TOLERATED } from '@decorum/protocol'
 import { BACK_OFF_CAUSES } from '../why.ts'

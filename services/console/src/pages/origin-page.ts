@@ -84,7 +84,7 @@ ${tile('By hand', byHand.map(({ word }) => word).join(' · ') || 'nothing', byHa
 </section>`
 }
 
-/** The result of its latest request. @param notes  newest first */
+/** The result of the origin's latest request, in words. @param notes  newest first */
 function latestAnswer(notes: Note[], now: number): string {
   for (const note of notes) {
     const ago = `${length(Math.max(0, now - note.at))} ago`

@@ -1,4 +1,4 @@
-/** Every page of the console, the pages without forms here. */
+/** Mounts every page of the console; the routes of pages without forms are here. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -70,13 +70,13 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
     const { current, history } = await viewConfiguration(parts)
     return configurationPage(current, history.slice(0, VERSIONS_SHOWN))
   })
-  // Open: a User-Agent links to it
+  // Open to everybody, because a User-Agent may link to this page
   scope.get('/site-owners', { config: { access: 'open' } }, () =>
     siteOwnersPage({ agents: config.agents.list, contact: config.contact }),
   )
 }
 
-/** What a person reads in place of a problem. */
+/** The page that shows a Problem to a person. */
 export function problemPage({ status, message }: Problem): Page {
   const title = status === 404 ? 'Not found' : 'Not done'
   return { title, body: banner('trouble', title, `${capital(message)}.`) }

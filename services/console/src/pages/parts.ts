@@ -2,7 +2,7 @@
 import type { WaitState } from '../why.ts'
 import { type Html, html, type Piece } from './html.ts'
 
-/** 'calm': nothing to do · 'moving': pages are fetched · 'polite': waiting is owed · 'halted': held back · 'trouble': an operator should act */
+/** calm: nothing to do · moving: pages are fetched · polite: delays are kept · halted: held back · trouble: an operator should act */
 export type Tone = 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'
 
 /** The state of a lane as a headline and a chip show it, the strongest first. */
@@ -36,7 +36,7 @@ export const tile = (label: string, value: string, note: Piece): Html =>
   html`<div class="tile"><h2>${label}</h2><b>${value}</b><small>${note}</small></div>`
 
 export const originPath = (origin: string): string => `/origins/${encodeURIComponent(origin)}`
-/** @param url  of an origin, or of a page there; what is no URL is no link */
+/** @param url  URL of an origin, or of a page there; any other text is shown without a link */
 export function originLink(url: string): Html {
   const origin = URL.parse(url)?.origin
   return origin?.startsWith('http') ? html`<a href="${originPath(origin)}">${url}</a>` : html`${url}`

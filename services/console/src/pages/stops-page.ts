@@ -69,7 +69,7 @@ function sentence(stops: Stop[]): string {
 const inForce = ({ name, at, by, reason, until }: Stop, canLift: boolean): Html =>
   html`<li><span>${nameForPeople(name)}: stopped ${day(at)} by ${by}: ${reason} (until ${until === undefined ? 'it is lifted' : day(until)})</span>${canLift && html`<form method="post" action="/stops"><input type="hidden" name="${name === EVERYTHING ? 'what' : 'names'}" value="${name === EVERYTHING ? 'everything' : name}"><button name="action" value="lift">Lift</button></form>`}</li>`
 
-/** Converts a post to the API's request. A stop without confirmation names no target, and is refused. */
+/** Converts a post to the API's request. Without names the list is empty, which the schema refuses. */
 function stopRequestOf({ action, what, names = '', ...fields }: Fields): object {
   const list = names.split(/[\s,]+/).filter((name) => name !== '')
   return { action, ...(what === 'everything' ? { everything: true } : { names: list }), ...readWhyAndWho(fields) }

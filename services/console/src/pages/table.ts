@@ -9,15 +9,15 @@ import { type Html, html, type Piece } from './html.ts'
 export type Columns = Record<string, '' | 'number' | 'long' | 'name'>
 
 export type TableOptions = {
-  /** of the rows, unique on the page: updates use them to find rows that have moved */
+  /** names of the rows, unique on the page: updates use them to find rows that have moved */
   names?: readonly string[]
-  /** in place of a table without rows */
+  /** text in place of a table without rows */
   none?: string
-  /** rows that are visible at once; the others are folded */
+  /** number of rows that are visible at once; the others are folded */
   shown?: number
 }
 
-/** @param rows  cells in the order of the columns; an undefined one is a dash, and absent from a card */
+/** @param rows  cells in the order of the columns; an undefined cell is a dash, and is left out of a card */
 export function table(
   label: string,
   columns: Columns,

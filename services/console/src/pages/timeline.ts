@@ -13,17 +13,17 @@ export type Request = {
   endedAt: number
   /** the delay that the lane owed from its end on, ms */
   owedMs: number
-  /** how long the lane waited before the next one that is known, ms */
+  /** time from its end to the start of the next known exchange, ms; undefined: none is known */
   waitedMs?: number
   what: string
 }
 
 /**
- * A wait that is shorter than its delay by less than this counts as kept: each of several processes knows the time of Redis only to about
- * a round trip.
+ * A wait that is too short by no more than this still counts as kept: the processes of a fleet measure the time of Redis only to about a
+ * round trip.
  */
 const TOLERATED_MS = 50
-/** Number of delays shown, and never less than a minute. */
+/** Length of the time shown: this many times the longest delay, but at least a minute. */
 const DELAYS_SHOWN = 25
 const LEAST_SHOWN_MS = 60_000
 const HEIGHT = 30

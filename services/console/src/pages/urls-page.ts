@@ -53,7 +53,7 @@ type UrlsPageFacts = {
   found?: FoundCandidate[]
   /** the action just done, an empty result, or a refusal */
   sentence?: string | undefined
-  /** candidates for the page that was meant */
+  /** origins that may have been meant */
   origins?: string[]
   now: number
 }

@@ -25,27 +25,27 @@ export type FleetView =
       at: number
       /** the partitions that answer */
       partitions: PartitionView[]
-      /** number of partitions that do not: a master of the cluster is unreachable */
+      /** number of partitions that do not answer: a master of the cluster is unreachable */
       away: number
       lanes: SoonLane[]
       members: Member[]
       /** readers of outcomes of the default crawl, those with most to read first */
       readers: Reader[]
-      /** the same for other crawls, by crawl: those with most outcomes stored */
+      /** readers of other crawls, by crawl; only of the crawls with most outcomes stored */
       otherReaders: Reader[]
-      /** the default one first */
+      /** the default crawl first */
       crawls: Crawl[]
       /** candidates that wait for a gateway, over all partitions that answer */
       intake: Intake
       recent: Recent
-      /** memory of Redis in use, of its maxmemory; with several masters, the fullest one's */
+      /** share of maxmemory that Redis uses, 0 to 1; with several masters, that of the fullest */
       memoryShare?: number
     }
   | { kind: 'unavailable'; at: number; why: string }
 
 /**
  * @returns a function that reads the fleet; calls within `freshMs` of each other share one view.
- * An unresponsive ledger gives a special view, not an error: the page is needed most at that moment.
+ * An unresponsive ledger gives the view `unavailable`, not an error: the page is needed most at that moment.
  */
 export function fleetViewer(ledger: LedgerViews, freshMs = 1_000): () => Promise<FleetView> {
   let last: { at: number; readOnce: Promise<FleetView> } | undefined
@@ -111,7 +111,7 @@ async function soonLanes(ledger: LedgerViews): Promise<SoonLane[]> {
       return lists.flat().map((one) => ({ partition, ...one }))
     }),
   )
-  const rank = ({ lane }: SoonLane): number => lane.due ?? 0 // a lane in flight has no due time: first
+  const rank = ({ lane }: SoonLane): number => lane.due ?? 0 // a lane in flight has no due time, and comes first
   return listed
     .flat()
     .filter(({ lane }) => lane.state !== 'idle')

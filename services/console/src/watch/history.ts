@@ -1,4 +1,4 @@
-/** The last hours from the rings of all partitions, as columns for a chart. Pure, except for the reading at its end. */
+/** The last hours from the rings of all partitions, as columns for a chart. Pure, except for `readHistory`. */
 import { TOOK_AT_MOST, thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
@@ -10,7 +10,7 @@ export type History = z.output<typeof HistoryAnswer>
 export type Column = History['waiting']
 
 const MINUTE = 60_000
-/** An older sample says nothing about this minute, ms. */
+/** A sample that is older than this at the end of a minute, ms, does not count for that minute. */
 const STALE = 120_000
 
 /**
@@ -70,7 +70,7 @@ function statusesOf(rings: Sample[][]): string[] {
   return [...new Set(codes)].sort()
 }
 
-/** The duration that this share of exchanges did not exceed, from the counts by duration: as precise as their classes. */
+/** The duration, ms, that this share of exchanges did not exceed, interpolated within its class of durations; null: no exchange. */
 function tookOf(counts: number[], share: number): number | null {
   const wanted = counts.reduce((sum, n) => sum + n, 0) * share
   if (wanted === 0) return null

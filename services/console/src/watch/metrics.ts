@@ -12,7 +12,7 @@ import type { Headline } from '../pages/headline.ts'
 import { readersOfOthers } from './crawl-readers.ts'
 import type { LedgerViews } from './fleet-view.ts'
 
-/** Of one thing, such as a partition: the name of a metric, what it means, its value. */
+/** Metrics of one thing, such as a partition: name, meaning, and the value read from it. */
 type Gauges<T> = [name: string, help: string, read: (of: T) => number][]
 
 const PARTITION_GAUGES: Gauges<PartitionView> = [
@@ -42,7 +42,7 @@ const INTAKE_GAUGES: Gauges<Intake> = [
   ],
 ]
 
-/** Groups with separate metrics, of the default crawl and of all others: those with most to read. */
+/** Most groups of the default crawl with separate metrics, and as many of all other crawls: those with most to read. */
 const GROUPS = 50
 const LABEL_CHARS = 128
 const READER_GAUGES: Gauges<Reader> = [
@@ -63,7 +63,7 @@ const READER_GAUGES: Gauges<Reader> = [
 
 const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 type Counts = [name: string, n: number][]
-/** Counts of the ledger: the labels beside the partition, and their values from the name of a count. */
+/** Metrics from the ledger's counts: the labels beside the partition, and their values, read from the names of the counts. */
 const COUNTERS: [name: string, help: string, labels: string[], read: (counts: Counts) => [...string[], number][]][] = [
   [
     'decorum_outcomes_total',
@@ -107,7 +107,7 @@ export function addFleetMetrics(
     return [...own.slice(0, GROUPS), ...(await readersOfOthers(ledger, crawls)).slice(0, GROUPS)]
   })
 
-  /** @param read  at each scrape: the values of the labels, and the value of the metric behind them */
+  /** @param read  called at each scrape: returns rows of label values, each ending with the value of the metric */
   const add = (
     Metric: typeof Gauge | typeof Counter,
     name: string,

@@ -7,7 +7,7 @@ type Sample = { at: number; outcomes: number }
 export const SAMPLE_MS = 2_000
 const KEPT = 91 // three minutes, as the sparkline shows
 
-/** Crawls with a separate pace: those with most URLs that wait. */
+/** Most crawls with a separate pace: those with most waiting URLs. */
 const CRAWLS = 200
 
 export class Pace {

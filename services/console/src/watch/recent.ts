@@ -6,7 +6,7 @@ import type { PartitionView, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 
 export type Recent = {
-  /** outcomes; undefined: no sample is old enough */
+  /** outcomes per minute; undefined: no sample is old enough */
   perMinute?: number | undefined
   /** candidates processed by gateways within the last 10 s or longer; undefined: no sample is old enough */
   takenIn?: number | undefined

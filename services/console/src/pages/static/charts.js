@@ -1,4 +1,4 @@
-// Charts of the last hours: uPlot draws the data of /v1/history in the page's colours, and redraws when these change.
+// Charts of the last hours: uPlot draws the data of /v1/history in the page's colours, and redraws when the colours change.
 const root = document.querySelector('[data-charts]')
 const KINDS = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused']
 const CLASSES = [
@@ -32,7 +32,7 @@ const CHARTS = {
 let drawn = []
 let latest
 
-// A colour of the style sheet, as the canvas understands it.
+// Resolves a colour variable of the style sheet, because a canvas does not.
 function colourOf(name) {
   const probe = document.createElement('i')
   probe.style.color = `var(--${name})`

@@ -19,7 +19,7 @@ async function refresh() {
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('[data-follow]')
     const active = document.activeElement
     Idiomorph.morph(part, next.innerHTML, MORPH)
-    if (active !== document.activeElement && part.contains(active)) active.focus({ preventScroll: true }) // its row has moved
+    if (active !== document.activeElement && part.contains(active)) active.focus({ preventScroll: true }) // it was lost when its row moved
     live.textContent = 'live'
     live.classList.remove('lost')
   } catch {
