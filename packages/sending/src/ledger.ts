@@ -52,7 +52,7 @@ export type OwnLease = LaneRef & {
   kind: 'page' | 'robots' | 'secondary'
   /** version of the rules by which the request was judged */
   version?: number
-  /** the request is the robots fetch of its origin: the lanes of these agents wait for its end */
+  /** set for the robots fetch of the origin: keys of the agents whose lanes wait for its end */
   awaitedBy?: readonly string[]
 }
 
@@ -61,7 +61,7 @@ export type PaceLease = LaneRef & {
   fence: number
   /** delay owed after the request, ms */
   delayMs: number
-  /** the lane of its host: it owes the request's delay, and any back-off, too */
+  /** whether it is a lane of the requested site (origin or host): then it owes the request's delay, and any back-off, too */
   ofSite: boolean
 }
 
@@ -73,7 +73,7 @@ export type Happened = {
   /** the last byte or the failure, on `clock.monotonic()`: delays run from here */
   endedAt: number
   load: SiteLoad
-  /** the delay by the agent's adaptive delay after this exchange, ms */
+  /** the agent's adaptive delay after this exchange, ms; 0: none */
   adaptiveMs: number
   /** duration of the exchange, ms; absent if unknown */
   tookMs?: number
@@ -92,7 +92,7 @@ export type Happened = {
 export type UntimedRecord = Omit<RobotsRecord, 'delayMs' | 'elapsedMs'>
 export type Recorded = {
   robots: UntimedRecord
-  /** the record for the case that `robots` has no room for its body: rules that cannot be read later must not be recorded */
+  /** the record if the ledger has no room for the body of `robots`: rules that cannot be read later must not be recorded */
   withoutBody?: UntimedRecord
 }
 
@@ -200,7 +200,7 @@ export async function confirm(
 
 /**
  * Extends all leases of a request by this time; 0: they stay as they are.
- * @returns stop: the gate that forbids further requests; leftMs: how long they last, from now
+ * @returns stop: the gate that forbids further requests; leftMs: how long the leases last, from now
  */
 export async function extend(
   ledger: Pick<Ledger, 'extend' | 'partitionOf'>,
@@ -224,7 +224,7 @@ export async function extend(
 export type NextTurns = Map<number, NextTurn>
 
 /**
- * Requests one more request under leases that are held. The partition of the lane that it goes to is called last, and counts it.
+ * Calls the ledger for one more request under leases that are held. The partition of the request's lane is called last, and counts it.
  * @returns when it may be sent, or the first answer that refuses or delays it
  */
 export async function next(
@@ -256,7 +256,7 @@ export async function release(
   }
 }
 
-/** Ends leases after no request was sent: every lane is due after its delay, which cannot be verified here, and no attempt is counted. */
+/** Ends leases without a request. Every lane still owes its delay, since the site may have seen a connection; no attempt is counted. */
 export async function endUnused(
   ledger: LeaseLedger,
   { own, paceLeases }: Leases,
@@ -300,7 +300,7 @@ export async function endExchange(
   return result
 }
 
-/** The delay that the request's own lane owes. A delay that this same answer requested is owed already. */
+/** The delay that the request's own lane owes, including the delay in rules that this same answer contains. */
 function owedBy({ agent, delayMs }: OwnLease, { adaptiveMs, furtherMs = 0, record }: Happened): number {
   const recorded = record?.robots.delays.find((delay) => delay.agent === agent)?.delayMs ?? 0
   return Math.max(delayMs, adaptiveMs, furtherMs, recorded)
@@ -336,7 +336,7 @@ export async function endPaceLeases(
   crashPoint('pace-group.completed')
 }
 
-/** Reports the end of an exchange. An answer that asks for silence counts even if its lease is over by then. */
+/** Reports the end of an exchange. A back-off or a wait that the answer requests counts even if the lease is over by then. */
 async function complete(
   ledger: LeaseLedger,
   completion: Completion,
@@ -380,7 +380,7 @@ async function endOwn(
       return result ?? 'stale'
     }
   }
-  // The record's note already contains an exchange that was recorded.
+  // The note of a recorded exchange already contains its duration.
   const left = defined({ outcome, candidate, candidateAfter, tookMs: record === undefined ? tookMs : undefined })
   const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted

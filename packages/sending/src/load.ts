@@ -5,21 +5,21 @@ import { type RetryAfter, readRetryAfter } from '@decorum/robots'
 
 export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
 
-/** The header as received, one line or several. */
+/** Retry-After as received, one line or several. */
 type Lines = string | readonly string[] | undefined
 
-/** For an answer that is no redirect: a Retry-After counts beside any status (RFC 9110 §10.2.3). */
+/** The site's load, from an answer that is no redirect: Retry-After counts with any status (RFC 9110 §10.2.3). */
 export function loadOf(status: number, retryAfter: Lines): SiteLoad {
   const requested = readRetryAfter(retryAfter)
   if (meaningOf(status) === 'asked-for-less') return { kind: 'asked-for-less', ...requested }
   return Object.keys(requested).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...requested }
 }
 
-/** The same for a page: one 403 may be about the page, several in a row are about the crawler. */
+/** Like `loadOf`, for a page: one 403 may be about the page, several in a row are about the crawler. */
 export const loadOfPage: typeof loadOf = (status, retryAfter) =>
   status === 403 ? { kind: 'turned-away', ...readRetryAfter(retryAfter) } : loadOf(status, retryAfter)
 
-/** For an answer that another program received: beside a redirect, Retry-After concerns the request that this program makes next. */
+/** The site's load, from an answer that another program received: a redirect's Retry-After concerns only that program's next request. */
 export const loadReported = (status: number, retryAfter: Lines, read = loadOfPage): SiteLoad =>
   isRedirect(status) ? NORMAL_LOAD : read(status, retryAfter)
 
@@ -37,7 +37,7 @@ export function loadOfHost(load: SiteLoad): SiteLoad {
   return Object.keys(requested).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...requested }
 }
 
-/** Combines two loads: the stronger one counts, with the longest wait. */
+/** Combines two loads: the stronger kind counts, with the longest wait of both. */
 export function bothLoads(a: SiteLoad, b: SiteLoad): SiteLoad {
   const waits = [waitOf(a), waitOf(b)]
   const longest = (name: 'retryAfterMs' | 'retryAfterAt'): number => Math.max(...waits.map((wait) => wait[name] ?? 0))

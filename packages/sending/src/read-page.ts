@@ -24,7 +24,7 @@ import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
 import { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 
-/** Reasons for a missing answer, as the outcome of a page names them. After the last two another try cannot help. */
+/** Reasons for a missing answer, as the outcome of a page names them. The last two are final: another try cannot help. */
 export const NO_ANSWER = [
   'dns',
   'connect',
@@ -60,21 +60,21 @@ export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
 export type PageOfWorker = Pick<Order, 'origin' | 'path' | 'id' | 'meta'> &
   Pick<FetchedBody, 'status' | 'headers' | 'truncated' | 'startedAt' | 'ms' | 'address'> & {
     agent: Agent
-    /** as sent */
+    /** the headers of the request, as sent */
     requestHeaders: [string, string][]
-    /** without content coding */
+    /** the body of the answer without content coding */
     body: Buffer
   }
 /** Keeps pages that workers fetched. */
 export type PagesOfWorkers = {
-  /** @returns where it is kept; undefined when the sink does not report that. @throws when it cannot be kept */
+  /** @returns where the page is kept; undefined when the sink does not report that. @throws when it cannot be kept */
   keep(page: PageOfWorker, signal: AbortSignal): Promise<ArchiveRef | undefined>
-  /** undefined: there is room. Otherwise it resolves when there is room again */
+  /** @returns undefined when there is room, otherwise a promise that resolves when there is room again */
   room(): Promise<void> | undefined
   close(): Promise<void>
 }
 
-/** No answer: the URL is tried again until its attempts are spent, unless another try cannot help. */
+/** Without an answer the URL is tried again until its attempts are spent, unless another try cannot help. */
 export function readFailure(what: Failure, why: string, about: AboutPage): PageRead {
   if (what === 'no-contact')
     return { what, load: NORMAL_LOAD, outcome: outcome(about, { kind: 'refused', reason: what }) }
@@ -84,7 +84,7 @@ export function readFailure(what: Failure, why: string, about: AboutPage): PageR
   return { what, load, outcome: failed(about, what === 'nxdomain' ? 'dns' : what, why) }
 }
 
-/** 429 or 503: the rate was wrong, not the page. */
+/** Reads a 429 or 503: the rate was wrong, not the page. */
 export function readLessLoad(status: number, about: AboutPage): PageRead {
   const load = loadOf(status, about.retryAfter)
   const { attempt } = about.order
@@ -93,7 +93,7 @@ export function readLessLoad(status: number, about: AboutPage): PageRead {
   return { what, load, outcome: failed(about, what, `status ${status} in ${attempt} attempts`, status) }
 }
 
-/** undefined: the answer is no redirect, or one without a target, or one to be reported like any other page. */
+/** @returns undefined when the answer is no redirect, has no target, or is to be reported like any other page */
 export function readRedirect(status: number, headers: FetchedBody['headers'], about: AboutPage): PageRead | undefined {
   const { order, agent } = about
   if (meaningOf(status) !== 'redirect' || order.request?.redirects === 'report') return undefined
@@ -115,7 +115,7 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
   return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate, candidateAfter }
 }
 
-/** Any other answer, whatever its status. @param body  changed: the target of a reported redirect is added to it */
+/** Reads every answer but a followed redirect, a 429 and a 503. @param body  is changed: the target of a reported redirect is added */
 export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outcome: Outcome } {
   const { kind, status, headers } = body
   const target = meaningOf(status) === 'redirect' ? targetOf(headers, orderUrl(about.order)) : undefined

@@ -5,16 +5,16 @@ import type { Clock } from '@decorum/protocol'
 import { passed, retry, type Since } from '@decorum/runtime'
 
 export type Report = {
-  /** undefined: the ledger has not answered before the leases were over */
+  /** @returns undefined when the leases ended before the ledger answered */
   send<T>(call: () => Promise<T>): Promise<T | undefined>
-  /** the leases have expired: there is nothing left to report */
+  /** whether the leases have expired, so that nothing is left to report */
   isOver(): boolean
 }
 
-/** Reports the end of leases that were requested at an instant and last this long, ms. */
+/** Makes a `Report` for leases that were requested at `since` and last `leaseMs`. */
 export type Reporter = (since: Since, leaseMs: number) => Report
 
-/** One call: the caller gets an error, and reports again. */
+/** Calls once: an error goes to the caller, which reports again. */
 export const once: Report = { send: (call) => call(), isOver: () => false }
 
 /** Time between two calls to a ledger that does not answer. */
@@ -22,7 +22,7 @@ const AGAIN_MS = 250
 
 /**
  * Calls until the ledger has answered, or the leases are over.
- * @param counts  calls that had to be repeated, and leases that had ended before they were completed
+ * @param counts  unheard: calls that the ledger did not answer · stale: leases that had ended before they were completed
  */
 export const untilOver =
   (clock: Clock, counts: { unheard: number; stale: number }): Reporter =>

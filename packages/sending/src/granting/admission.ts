@@ -1,4 +1,4 @@
-/** Checks of a request that need no contact with the site: its URL, its agent, an address that may be visited. */
+/** Checks of a request that need neither the site nor DNS: its URL, its port, its agent, and an IP address as its host. */
 import { isIP } from 'node:net'
 import type { Agent } from '@decorum/config'
 import type { AddressGuard } from '@decorum/politeness/admission'
@@ -6,7 +6,10 @@ import { namesRobotsTxt, readUrl } from '@decorum/protocol'
 import { Problem } from './problem.ts'
 import type { Token } from './tokens.ts'
 
-/** One URL for one agent, requested `by` the holder of a token. `index`: its position among the URLs of one request. `crawl`: the crawl whose weight decides its turn. */
+/**
+ * One URL for one agent, requested `by` the holder of a token. `index`: its position among the URLs of one request. `crawl`: the crawl
+ * whose weight decides its turn.
+ */
 export type Wish = { agent: Agent; by: Token; origin: string; path: string; url: string; index: number; crawl?: string }
 
 /** @returns the URL with its lane, or why it is never visited */
@@ -36,7 +39,7 @@ export function admit(text: string, agent: Agent, by: Token, guard: AddressGuard
   return { agent, by, origin, path, url, index }
 }
 
-/** `localhost` is loopback by RFC 6761 §6.3; other names are not resolved here. */
+/** Whether a host name is `localhost`, which is loopback by RFC 6761 §6.3, and loopback is opened. No name is resolved here. */
 const isOpenedName = (host: string, guard: AddressGuard): boolean =>
   (host === 'localhost' || host.endsWith('.localhost')) &&
   (guard.judge('127.0.0.1') === 'opened' || guard.judge('::1') === 'opened')

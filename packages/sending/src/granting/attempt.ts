@@ -1,4 +1,4 @@
-/** One attempt to grant a turn: the rules in force are applied (robots.txt is fetched first where it is unknown), then the turn is granted or not. */
+/** One attempt to grant a turn: applies the rules in force (an unknown robots.txt is fetched first), then grants the turn or not. */
 
 import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
 import { deadOrigin, disallowed, type SenderGate } from '@decorum/politeness/admission'
@@ -19,7 +19,7 @@ export type Granted = { kind: 'granted'; turn: Turn }
 /** A Problem means that the URL is never granted. */
 export type Attempt = Granted | Wait | Problem
 
-/** A stopped address is checked again after this time; a caller gets an answer sooner. */
+/** A stopped address is checked again after this time, which is shorter than for orders, because a caller waits. */
 export const STOPPED_WAIT_MS = 2_000
 
 /** Dependencies of an attempt. */
@@ -29,9 +29,9 @@ export type GrantingTools = TurnTools & {
   id: string
   origins: Origins
   robots: RobotsOrders
-  /** the fetchers that have announced themselves */
+  /** number of fetchers that have announced themselves */
   fetchers: () => number
-  /** the answer to a caller when robots.txt could not be fetched for this reason; undefined, and by default: the caller waits */
+  /** returns the answer to a caller whose robots.txt could not be fetched for this reason; undefined, as by default: the caller waits */
   whyUnreachable?: (reason: UnansweredReason, wish: Wish) => Problem | undefined
   /** the ledger's time in the partition of the lane */
   now: (lane: { origin: string }) => number
@@ -73,7 +73,7 @@ export async function attempt(wish: Wish, leaseMs: number, tools: GrantingTools)
   return { kind: 'wait', waitMs: 50, gate: 'robots-in-flight' }
 }
 
-/** Has the fleet fetch the robots.txt of an origin, under its lane. @returns how to try the lane again */
+/** Orders a robots fetch of the fleet, in the lane of the request. @returns how long to wait, or a Problem; 'rules-changed': try again */
 export async function requestRobots(
   wish: Wish,
   { version, delayMs }: Judged,
@@ -97,7 +97,7 @@ export async function requestRobots(
   return 'kind' in ordered ? heldCrawl(wish, ordered.record) : { kind: 'wait', ...ordered }
 }
 
-/** The origin did not answer, and the caller gets that as its answer. */
+/** The answer to a caller when the robots.txt of its origin is unreachable; undefined: it is not, or the caller waits. */
 export function unreachableFor(
   { judgement, state: { answer } }: Judged,
   wish: Wish,
@@ -107,7 +107,7 @@ export function unreachableFor(
   return isOver && answer?.reason !== undefined ? whyUnreachable?.(answer.reason, wish) : undefined
 }
 
-/** A robots fetch in flight usually ends long before its lease. */
+/** The wait for a closed gate. A robots fetch in flight usually ends long before its lease, so its wait is short. */
 function waitFor({ gate, until }: SenderGate, now: number): Wait {
   return { kind: 'wait', waitMs: gate === 'robots-in-flight' ? 40 : Math.max(1, until - now), gate }
 }
@@ -149,7 +149,7 @@ function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   return refused(wish, ending, `the crawl '${wish.crawl}' ${how}`)
 }
 
-/** Why a granted request is not sent: this process has newer knowledge of the rules than the ledger had. */
+/** Why a granted request is not sent, or undefined: this process may have newer rules than those of the grant. */
 export async function closedSince(
   { agent, origin, path, url }: Wish,
   { origins }: Pick<GrantingTools, 'origins'>,
@@ -166,7 +166,7 @@ const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator h
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 
-/** Permits do not end URLs whose host name does not exist: it may exist for the caller. */
+/** A permit is not refused because the host name does not exist: it may exist for the caller. */
 const NO_END = Number.POSITIVE_INFINITY
 const GUARDED: Partial<Record<FailureReason, [reason: string, detail: string]>> = {
   'blocked-address': ['guarded-address', 'the address of this origin is not one that is visited'],

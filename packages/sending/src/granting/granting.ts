@@ -1,4 +1,4 @@
-/** Grants turns to callers that bring their own URLs. A service opens it. */
+/** Grants turns to callers that bring their own URLs. Start at `openLines`. */
 import { randomUUID } from 'node:crypto'
 import type { Agent, Agents } from '@decorum/config'
 import type { PaceGroups } from '@decorum/politeness'

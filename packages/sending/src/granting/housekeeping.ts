@@ -32,9 +32,9 @@ export async function startHousekeeping(role: string, ledger: Ledger, log: Logge
   await first.promise
   return {
     fetchers: () => fetchers,
-    /** memory of Redis in use, of its maxmemory */
+    /** share of Redis's maxmemory that is in use, 0 to 1; 0 if unknown */
     memoryShare: () => memoryShare,
-    /** of all fetchers together */
+    /** number of slots of all fetchers together */
     slots: () => slots,
     /** announces immediately, not within a second, how many orders its workers want */
     announce: () => void ledger.announce(member()).catch(() => undefined),

@@ -1,6 +1,7 @@
 /**
  * Turns for requests whose URLs are not stored: a caller waits in line with everybody else at the site, and is granted the leases of
- * one request. Permits pass them on over HTTP, and the proxy sends under them itself. Start at `openLines`; attempt.ts is one attempt.
+ * one request. The permits service passes these leases on over HTTP; the proxy itself sends under them. Start at `openLines`; attempt.ts
+ * is one attempt.
  */
 export { admit, type Wish } from './admission.ts'
 export {

@@ -15,7 +15,7 @@ type OrdersOptions = {
   redisUrl: string
   /** how long the order of a claimed lane lasts, ms */
   reserveMs: number
-  /** called when needed: it is started later */
+  /** a function, because housekeeping is started later */
   housekeeping: () => Pick<Housekeeping, 'slots' | 'memoryShare'>
   log: Logger
 }

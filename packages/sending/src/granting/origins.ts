@@ -14,7 +14,7 @@ const SENT_WITHIN_MS = 5_000
 /** Most origins in the cache: as many as are looked up within TRUST_MS. */
 const MOST_KNOWN = 10_000
 const MOST_ORIGINS = 50_000
-/** How long a permit counts after it was granted: a day less than the time for which the ledger keeps its origin. */
+/** How long an origin stays claimed after a permit was granted: a day less than the ledger keeps the origin's state. */
 const CLAIMED_MS = 30 * 86_400_000
 
 export type Known = { version: number; state: RobotsState; at: number }
@@ -23,7 +23,7 @@ export type Judged = {
   delayMs: number
   version: number
   state: RobotsState
-  /** why its URL may not be requested now; absent: the rules allow it, forbid it permanently, or have to be fetched */
+  /** why the URL may not be requested now; absent: the rules allow it, forbid it for good, or must be fetched first */
   closed?: SenderGate
 }
 
@@ -52,7 +52,7 @@ export class Origins {
     this.#ledger.keep(origin, state).catch(() => this.#claimed.delete(origin)) // repeated with the next permit
   }
 
-  /** Whether this process has granted a permit for it recently. */
+  /** Whether this process has recently granted a permit for the origin. */
   isClaimed(origin: string): boolean {
     const at = this.#claimed.get(origin)
     return at !== undefined && this.#ledger.clock.monotonic() - at < CLAIMED_MS
@@ -63,7 +63,7 @@ export class Origins {
     this.#known.delete(origin)
   }
 
-  /** The verdict for one path, by the ledger's state of now or of a moment ago. */
+  /** The verdict for one path. A cached state, at most TRUST_MS old, suffices to allow or refuse it; otherwise the ledger is read. */
   async judge(agent: Agent, origin: string, path: string): Promise<Judged> {
     const cached = this.#known.get(origin)
     if (cached !== undefined && this.#now(origin) - cached.at <= TRUST_MS) {
@@ -92,7 +92,7 @@ export class Origins {
     )
   }
 
-  /** The current robots rules of an origin for an agent: the file in force itself, even where it is stale. */
+  /** The robots.txt in force for an agent, even a stale one, with the verdict for the path `/`. */
   async file(agent: Agent, origin: string): Promise<{ judged: Judged } & RobotsFile> {
     const judged = await this.judge(agent, origin, '/')
     const { state, judgement } = judged

@@ -30,13 +30,13 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count
 
 export type RobotsOrders = ReturnType<typeof robotsOrders>
 
-/** @param queues  of orders, one for each partition */
+/** @param queues  the order queue of each partition */
 export function robotsOrders(ledger: Ledger, queues: readonly Pick<Queue, 'add' | 'close'>[], room: RobotsRoom) {
   return {
     /**
      * @param wanted   isUnclaimed: no permit was granted for the origin recently
      * @param by       the caller
-     * @param version  of the rules that the caller has: when the ledger has newer ones, nothing is ordered
+     * @param version  version of the caller's rules: when the ledger has newer ones, nothing is ordered
      */
     async orderFetch(
       { isUnclaimed = true, ...wanted }: ClaimRequest & { isUnclaimed?: boolean },

@@ -18,9 +18,9 @@ type InFlight = {
   version: number
   wasFetching: boolean
   orderedAt: number
-  /** its order is started by then, or never */
+  /** an order that has not started by then never will */
   startsBy: number
-  /** when it is checked next; these three by clock.monotonic() */
+  /** time of the next check; like the two above, on clock.monotonic() */
   checkAt: number
 }
 
@@ -32,7 +32,7 @@ type RoomOptions = {
   ledger: Pick<Ledger, 'partitionOf' | 'robotsStates' | 'clock'>
   /** how long the order of a claimed lane lasts, ms */
   reserveMs: number
-  /** number of the fleet's fetchers */
+  /** number of fetch slots of the whole fleet */
   slots: () => number
   /** whether Redis is short of memory */
   isLow: () => boolean
@@ -83,8 +83,8 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
   }
   return {
     /**
-     * Reserves a place for the robots fetch of an origin, to be freed if nothing is ordered; undefined where a fetch is in progress.
-     * @param version  of the rules known so far
+     * Reserves a place for the robots fetch of an origin; call its `leave` if nothing is ordered. A fetch in progress is not counted again.
+     * @param version  version of the rules known so far
      */
     take({ name, maxRobotsFetches = Number.POSITIVE_INFINITY }: Token, origin: string, version: number): Place | Full {
       if (inFlight.has(origin)) return { kind: 'place', leave() {} }

@@ -11,7 +11,7 @@ import {
 import { Recent } from '@decorum/politeness/admission'
 import { Problem } from './problem.ts'
 
-/** A caller. The token is compared only here. */
+/** A caller without its secret, which only this file compares. */
 export type Token = Omit<PermitToken, 'token'>
 
 /** The caller when there are no tokens: every program of this machine, for every agent. */
@@ -43,9 +43,9 @@ export function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
 }
 
 /**
- * Reads the tokens of a role that grants turns from its settings. @param when  the condition under which it needs them, for the message
- * @returns undefined: there are none, and only loopback is answered
- * @throws  SettingsError: the role listens beyond loopback without tokens, or one is for an unknown agent
+ * Reads the caller tokens from the settings of a role that grants turns. @param when  when the role needs them, for the message
+ * @returns undefined: there are none, and the role listens only on loopback
+ * @throws  SettingsError when the role listens beyond loopback without tokens, or when a token names an unknown agent
  */
 export function permitTokens(
   { DECORUM_PERMIT_TOKENS: given, HOST }: { DECORUM_PERMIT_TOKENS?: string | undefined; HOST: string },

@@ -12,13 +12,13 @@ import type { Token } from './tokens.ts'
 
 /** The ledger is called this long before the lane is due, because it grants slightly ahead. */
 const AHEAD_MS = 6
-/** Longest times between two attempts at a lane. A lane in use is tried twice per delay; otherwise a stored URL would always come first. */
+/** Longest time between two attempts at a lane in use. It is tried twice per delay; otherwise a stored URL would always come first. */
 const BUSY_MS = 500
-/** Shortest time between attempts, where the ledger cannot tell when the lane becomes free. */
+/** Shortest time between two attempts when the ledger's answer does not say when the lane becomes free. */
 const LEAST_MS = 20
 /** The longest timeout of a Node timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** Longest time between two checks for rules. Each interval is a fifth of the time waited so far, so a page follows its rules with little delay. */
+/** Longest time between two checks for rules. An interval is a fifth of the time waited so far, so a page soon follows its rules. */
 const RULES_MS = 1_000
 const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
@@ -52,14 +52,14 @@ type TurnRequest = {
   leaseMs: number
   caller: Caller
   places: Place[]
-  /** some of its URLs have not been tried yet */
+  /** whether some of its URLs have not been tried yet */
   isEntering: boolean
   isDone: boolean
   refused: Refusal[]
   settle: (answer: Answer) => void
   fail: (error: unknown) => void
 }
-/** `number`: how many callers came to this lane before */
+/** One URL of a request in the queue of its lane. `number`: how many callers entered the queue before */
 type Place = { request: TurnRequest; wish: Wish; lane: Lane; number: number }
 /** The queue of one crawl, or of callers that name none. */
 type Lane = {
@@ -80,7 +80,7 @@ type Lane = {
   passing: Promise<void> | undefined
 }
 
-/** Most callers that wait at once in one process. Each is an open connection; this many fit into the memory and file descriptors of one process. */
+/** Most callers that wait at once: each is an open connection, and one process has memory and file descriptors for this many. */
 export const MOST_WAITING = 25_000
 
 export type LinesOptions = {
@@ -88,9 +88,9 @@ export type LinesOptions = {
   /** most callers that wait at once; default MOST_WAITING */
   mostWaiting?: number
   attempt: (wish: Wish, leaseMs: number) => Promise<Attempt>
-  /** the caller has closed its connection, or already has another turn */
+  /** called for a turn whose caller has closed its connection, or already has another turn */
   release: (granted: Granted) => Promise<void>
-  /** cached rules forbid the URL, so it does not wait in line */
+  /** the refusal of a URL that cached rules forbid: it does not wait in line. undefined: it does */
   refusedAlready: (wish: Wish) => Problem | undefined
 }
 
@@ -99,7 +99,7 @@ export class Lines {
   readonly #options: LinesOptions
   readonly #lanes = new Map<string, Lane>()
   readonly #sharing = new Map<string, Set<Lane>>()
-  /** by the name of the caller's token */
+  /** number of waiting callers, by the name of their token */
   readonly #waitingOf = new Map<string, number>()
   #waiting = 0
 
@@ -108,7 +108,7 @@ export class Lines {
     this.#options = options
   }
 
-  /** callers that have no answer yet */
+  /** number of callers without an answer yet */
   get waiting(): number {
     return this.#waiting
   }
@@ -178,7 +178,7 @@ export class Lines {
     }
   }
 
-  /** An exchange in this lane has ended: the lane is due in `ms`. */
+  /** An exchange in this lane has ended: the lane is due in `delayMs`. */
   ended(agent: string, origin: string, delayMs: number): void {
     for (const lane of this.#sharing.get(`${agent} ${origin}`) ?? []) {
       lane.opensAt = this.#clock.monotonic() + delayMs
@@ -186,7 +186,7 @@ export class Lines {
     }
   }
 
-  /** The turn is not used: its lanes are due as before. */
+  /** Releases a turn that was not used: its lanes are due as before. */
   release(granted: Granted): Promise<void> {
     return this.#options.release(granted)
   }
@@ -340,13 +340,13 @@ function present(places: Set<Place>): Place | undefined {
   return undefined
 }
 
-/** While an order for robots.txt is outstanding, its lane is busy: that belongs to the same wait. */
+/** Notes since when a lane waits for rules. A lane that is busy with the order for its robots.txt still waits for them. */
 function noteRules(lane: Lane, { gate }: Wait, now: number): void {
   if (gate === 'robots-in-flight') lane.rulesSince ||= now
   else if (gate !== 'lane-busy') lane.rulesSince = 0
 }
 
-/** The instant that the ledger has given. Where it cannot give one, attempts keep a minimum distance. */
+/** Time until the next attempt, ms: the ledger's, within limits. For gates whose end is uncertain, attempts keep a minimum distance. */
 function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt, rulesSince }: Lane, now: number): number {
   const opensMs = opensAt - now
   if (gate === 'robots-in-flight')

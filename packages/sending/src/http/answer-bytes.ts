@@ -8,18 +8,18 @@ export class AnswerBytes {
     this.#pieces.push(piece)
   }
 
-  /** The parser has returned the end of the last piece. */
+  /** The parser has put back this many bytes, the end of the last piece. */
   putBack(bytes: number): void {
     const last = this.#pieces.pop()
     if (last !== undefined && last.length > bytes) this.#pieces.push(last.subarray(0, last.length - bytes))
   }
 
-  /** @param part  a view of the last piece: it and everything before it can be dropped. Its memory may be freed after this tick */
+  /** @param part  a view of the last piece, which can be dropped with everything before it. Its memory may be freed after this tick */
   handedOn(part: Uint8Array): void {
     this.#handedOn = part
   }
 
-  /** Call this in the tick in which something was passed on. */
+  /** Drops the bytes that were passed on. Call it in the same tick. */
   settle(): void {
     const part = this.#handedOn
     if (part === undefined) return

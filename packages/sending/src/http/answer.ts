@@ -23,7 +23,7 @@ export type Common = {
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
 export type Headers = FetchedBody['headers']
 
-/** The protocol as outcomes and WARC records name it, with the version in the status line. */
+/** The protocol as outcomes and WARC records name it; over HTTP/1 the version is that of the status line. */
 export type Protocol = 'http/1.0' | 'http/1.1' | 'h2'
 
 export type Truncated = FetchedBody['truncated']
@@ -68,7 +68,7 @@ const lengthOfField = ([name, value]: Headers[number]): number => name.length + 
 
 export const lengthOf = (headers: Headers): number => headers.reduce((bytes, field) => bytes + lengthOfField(field), 0)
 
-/** The part of a large head that an outcome keeps: the fields, in order, that fit into LARGE_HEAD_BYTES. No field is cut, since half a field could be misleading. */
+/** The fields of a large head that an outcome keeps: those, in order, that fit into LARGE_HEAD_BYTES. None is cut: half could mislead. */
 export function fieldsThatFit(headers: Headers): Headers {
   let room = LARGE_HEAD_BYTES
   return headers.filter((field) => {

@@ -40,7 +40,7 @@ export class Body {
   /** the first bytes for `start`, when the chunks themselves have been freed */
   #start: Uint8Array[] | undefined
   readonly #startBytes: number
-  /** false: the body is only counted and digested */
+  /** whether the body can be read; otherwise it is only counted and digested */
   readonly isKept: boolean
 
   /** @param startBytes  most bytes that `start` can return, whether the body is kept or not; at most SPOOL_MEMORY_BYTES */
@@ -144,7 +144,7 @@ export class Body {
     let room = this.#startBytes
     for (const chunk of this.#kept) {
       if (room <= 0) break
-      first.push(chunk.length <= room ? chunk : chunk.subarray(0, room)) // a view costs more than reading most heads
+      first.push(chunk.length <= room ? chunk : chunk.subarray(0, room)) // making a view takes longer than reading most pages' heads
       room -= chunk.length
     }
     return first

@@ -20,18 +20,18 @@ export type Connection = {
   received: AnswerBytes
   /** reads the next bytes from the socket, bypassing undici */
   read?: () => Buffer | null
-  /** over TLS, once it has ended: whether the peer announced the end */
+  /** whether the peer announced the end of the TLS connection; undefined: it has not ended, or there is no TLS */
   hasCloseNotify?: boolean
-  /** why a failure of the attempt would be caused by this machine's egress, as known now */
+  /** why a failure of the attempt would, as known now, be the fault of this machine's egress; undefined: it would not */
   awaits?: (() => string | undefined) | undefined
   /** ends the attempt to connect */
   giveUp?: (reason: Error) => void
   /**
-   * The object itself and not a closure, which would keep a finished exchange alive until the next one (measured: with closures a third of
-   * all objects survived a scavenge, now hardly any).
+   * The exchange that reads now: the object itself, because a closure would keep a finished exchange alive until the next one (measured:
+   * with closures a third of all objects survived a scavenge, now hardly any).
    */
   reader?: ConnectionReader | undefined
-  /** a request was sent over it before */
+  /** whether a request was sent over the connection before */
   isUsed?: boolean
 }
 
@@ -43,6 +43,6 @@ export type ConnectionReader = {
   pump(): boolean
   /** over HTTP/1.1, before bytes are parsed. @returns whether undici may parse them */
   onBytes(piece: Buffer): boolean
-  /** undici wants to close the connection. @returns whether it stays open */
+  /** called when undici is about to close the connection for an error. @returns whether it stays open */
   onFault(error: Error): boolean
 }

@@ -43,7 +43,7 @@ const SETTINGS = {
   h2Options: { maxConcurrentStreams: 1, pingInterval: 0 },
   maxHeaderSize: 2 * LARGE_HEAD_BYTES, // undici never receives a larger head; this bounds trailers
   keepAliveTimeout: KEEP_ALIVE_MS,
-  keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; the lane's delay is about as long
+  keepAliveMaxTimeout: 60 * SECOND, // limit for a site that offers a longer time; few delays are longer
   headersTimeout: LAST_RESORT_MS,
   bodyTimeout: LAST_RESORT_MS,
 } as const
@@ -108,7 +108,7 @@ export function openConnections(settings: ConnectionSettings) {
     once: (agent: Agent, origin: string): Way => open(agent, origin, new Map()),
     /**
      * Opens a raw TCP connection to an origin for use by the caller alone. The address guard applies as to every connection.
-     * @param waiting  the tunnel, in the form that `dialer` expects
+     * @param waiting  its `beforeUse` is called before the connection is used, as for a request
      * @throws connection errors; the reason of `signal`
      */
     bare(agent: Agent, origin: string, waiting: Waiting, signal: AbortSignal): Promise<BareConnection> {
@@ -227,7 +227,7 @@ class WaysOut {
     const known = this.#failed.get(key)
     if (error === undefined) return known !== undefined && this.#failed.delete(key)
     const now = this.#clock.monotonic()
-    if (known !== undefined && known.until > now) return false // requests that were already in progress
+    if (known !== undefined && known.until > now) return false // the failure of a request that was already in progress
     const waitMs = nextWaitMs(known?.waitMs)
     this.#failed.set(key, { until: now + waitMs, waitMs })
     return known === undefined
@@ -245,7 +245,7 @@ class LaneWay {
   waiting: Waiting | undefined
   readonly #client: Client
   readonly #whyStopped: DialSettings['whyStopped']
-  /** an exchange over HTTP/2 has failed: the next connections to the origin use HTTP/1.1 for a while */
+  /** called when an exchange over HTTP/2 has failed: the next connections to the origin use HTTP/1.1 for a while */
   readonly distrustHttp2: () => void
   #connection: Connection | undefined
 
@@ -282,7 +282,7 @@ class LaneWay {
     return this.#connection
   }
 
-  /** why nothing may be sent over it: an emergency stop */
+  /** the emergency stop that forbids sending over the connection, or undefined */
   whyStopped(): string | undefined {
     return this.#whyStopped(this.#connection?.address)
   }

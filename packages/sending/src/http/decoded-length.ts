@@ -1,4 +1,4 @@
-/** The length of a page without its content coding. Nothing decoded is kept, and a page that takes too long has no such length. */
+/** Measures the length of a page without its content coding. Decoded bytes are not kept; a page that takes too long gets no length. */
 
 import { abortAfter, type Clock, codingsOf, type Tolerated } from '@decorum/protocol'
 import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from '../limits.ts'

@@ -21,7 +21,7 @@ import { makeConnector } from './undici.ts'
 
 /** A request that waits for its connection. */
 export type Waiting = {
-  /** called before the connection is used: why it may not be used, at once or after the ledger has answered */
+  /** called before the connection is used. @returns why it may not be used, or undefined; a promise when the ledger is called */
   beforeUse(): Promise<Error | undefined> | undefined
 }
 
@@ -38,7 +38,7 @@ export type DialSettings = {
   hasContact: boolean
   /** tests only: extra trust anchors; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'> | undefined
-  /** the emergency stop for an address (undefined: not known yet), or for the origin itself */
+  /** the emergency stop of the address or of the origin, or undefined. @param address  undefined: not known yet */
   whyStopped(address: string | undefined): string | undefined
   /** the site misuses HTTP/2: its next connections use HTTP/1.1 for a while */
   distrustHttp2(): void
@@ -78,7 +78,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       protocol: 'http/1.1',
       received: new AnswerBytes(),
     }
-    /** The proxy's failure, unless it has served other sites meanwhile: then the site is at fault. */
+    /** The error, if the proxy may be at fault; undefined: none is used, or it has served other sites since, so the site is at fault. */
     const proxyFault = (error: Error): EgressError | undefined => {
       const awaited = connection.awaits?.()
       if (proxy === undefined || (connection.awaits === undefined && !(error instanceof TunnelRefusedError)))
@@ -110,7 +110,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       return
     }
     const connect = http2() ? connectors.h2 : connectors.h1
-    /** @param address  of the site, where the socket's peer is a proxy */
+    /** @param address  the site's address when the socket's peer is a proxy; otherwise absent */
     const opened: Opened = (error, socket, address) => {
       if (error !== null || socket == null) return fail(error ?? new Error('there is no connection'))
       const peer = address ?? socket.remoteAddress
@@ -142,7 +142,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       return direct(clock, connection, connect, { ...options, ...localOf(egress) }, opened)
     const of = { proxy: egress.proxy, record: proxy, target }
     void throughProxy(clock, connection, of, judged, connect, options, opened).catch((error: Error) => fail(error))
-    // Decided now: once the tunnel has ended as well, the proxy may have served others.
+    // Fails at once: if the proxy served other sites before the tunnel ended, this site would count as at fault.
     const { giveUp } = connection
     connection.giveUp = (reason) => {
       giveUp?.(reason)
@@ -163,7 +163,7 @@ function direct(
   options: buildConnector.Options,
   opened: Opened,
 ): void {
-  // its types say void; it returns the socket (undici/lib/core/connect.js)
+  // declared as void, but returns the socket (undici/lib/core/connect.js)
   const dialled = connect(options, opened) as unknown as Socket
   connection.socket = dialled
   connection.giveUp = (reason) => void dialled.destroy(reason)
@@ -235,10 +235,10 @@ function watchBytes(clock: Clock, connection: Connection, socket: Socket, distru
   countFrames(clock, socket, {
     isRead() {
       const { reader } = connection
-      reader?.onReading() // may end the exchange; the bytes still count as read by it
+      reader?.onReading() // the exchange may end here; the bytes still count as its own
       return reader !== undefined
     },
-    // Bytes between two exchanges: the origin is requested over HTTP/1.1 for a while.
+    // Too many bytes came between two exchanges: the origin is requested over HTTP/1.1 for a while.
     onFlood() {
       distrustHttp2()
       socket.destroy()
@@ -246,14 +246,14 @@ function watchBytes(clock: Clock, connection: Connection, socket: Socket, distru
   })
 }
 
-/** Errors caused by this machine's egress, from any system call. */
+/** The error as an EgressError when this machine's egress caused it, in any system call; otherwise undefined. */
 function ownFault(error: Error, { localAddress }: Egress): EgressError | undefined {
   if (error instanceof EgressError) return error
   const isMissing = localAddress !== undefined && 'code' in error && error.code === 'EADDRNOTAVAIL'
   return isMissing ? new EgressError(`${localAddress} is no address of this machine`, { cause: error }) : undefined
 }
 
-/** An address in a URL is never resolved, so it is checked here, and so is the port. */
+/** Checks the port, and an address in the URL, which no look-up would check. */
 function refuseLiteral(
   { guard, hasContact, whyStopped }: DialSettings,
   { hostname, port, protocol }: buildConnector.Options,
@@ -272,7 +272,7 @@ export class StoppedError extends Error {
 const stopOf = (why: string | undefined): StoppedError | undefined =>
   why === undefined ? undefined : new StoppedError(why)
 
-/** At least one address. Rejects with the guard's refusal, or with the error of the look-up. */
+/** Resolves to at least one address. Rejects with the guard's refusal, an emergency stop, or the error of the look-up. */
 type JudgedLookup = (host: string) => Promise<Address[]>
 
 /**

@@ -69,7 +69,7 @@ export type ExchangeRequest = {
   confirm: Confirm
   /** whether the body will be read; otherwise it is only counted and digested */
   keepBody: (headers: Headers) => boolean
-  /** receives the body during the download, in place of keeping or counting it. */
+  /** returns the object that receives the body during the download, instead of one that keeps or counts it */
   passOn?: (head: Head) => Body
   /** the caller has given up: the exchange ends in any phase */
   signal?: AbortSignal
@@ -142,7 +142,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   #body: Body | undefined
   /** whether the connection is new: no request was sent over it before */
   #isFirst = false
-  /** faults that undici's parser tolerates, and those that the length of a head reveals */
+  /** tolerated faults that the second reader does not report: a large head */
   #faults: Tolerated[] = []
   #second: SecondReading | undefined
   #trailers: Headers | undefined
@@ -296,7 +296,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     void full.then(() => controller.resume())
   }
 
-  /** @returns until when the site should pause; undefined: it need not */
+  /** @returns a promise until whose end the site should pause; undefined: no pause */
   data(chunk: Buffer): Promise<void> | undefined {
     const body = this.#body
     if (this.#done || body === undefined) return undefined
@@ -318,7 +318,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     } else this.#answered(this.#isCut() ? 'disconnect' : '')
   }
 
-  /** The body ended without proof that it is complete (RFC 9112 §8, RFC 9113 §8.1). */
+  /** Whether the body ended without proof that it is complete (RFC 9112 §8, RFC 9113 §8.1). */
   #isCut(): boolean {
     const connection = this.#connection
     if (connection?.socket === undefined) return false
@@ -398,7 +398,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     this.#end({ kind: 'unanswered', error, phase: 'sent' }, () => this.#abort(error))
   }
 
-  /** Handles an error thrown by the second reader. */
+  /** The connection was closed during the second reading. @param error  the socket's; null: none */
   #hasClosed(error: Error | null): void {
     const [second, connection] = [this.#second, this.#connection]
     if (this.#done || second === undefined || connection === undefined) return
@@ -433,7 +433,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     else this.#end({ kind: 'not-sent', why: reason.message }, close)
   }
 
-  /** Nothing has been sent, and the cause may be this process rather than the site. */
+  /** Whether nothing has been sent, and the cause may be this process rather than the site. */
   #keptFromSending(): boolean {
     return this.#sentAt === 0 && this.#window?.wasKeptFromRunning() === true
   }
@@ -457,7 +457,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     return this.#request.method === 'HEAD'
   }
 
-  /** The site broke off this answer over HTTP/2: with an error code, or without one and without END_STREAM (RFC 9113 §8.1). */
+  /** Whether the site broke off this answer over HTTP/2: with an error code, or without one and without END_STREAM (RFC 9113 §8.1). */
   #wasReset(): boolean {
     const stream = this.#stream
     if (stream === undefined) return false
@@ -553,7 +553,7 @@ function endsWithin(received: Buffer, bytes: number): boolean {
 /** PROTOCOL_ERROR, which Node reports when a body differs from its announced length. */
 const H2_PROTOCOL_ERROR = 1
 
-/** A body that broke off keeps the part that arrived; any other error inside the body makes the answer broken. */
+/** Whether the connection broke off: the part of the body that arrived is kept. Any other error inside the body leaves no answer. */
 function isDisconnect(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : ''
   return DISCONNECTS.has(code) || code.startsWith('ERR_SSL_') // a TLS alert

@@ -7,7 +7,7 @@ import type { Clock, Timer } from '@decorum/protocol'
 import { FRAMES_COUNTED_EVERY_MS, FRAMING_FREE_BYTES } from '../limits.ts'
 
 export type Counted = {
-  /** called several times a second: the bytes since the last call belong to the exchange that is reading, which judges them */
+  /** called every FRAMES_COUNTED_EVERY_MS. @returns whether an exchange is reading, which judges the bytes since the last call itself */
   isRead(): boolean
   /** the peer has exceeded its limit */
   onFlood(): void

@@ -7,11 +7,11 @@ import type { ClientHttp2Stream, Http2Stream } from 'node:http2'
 import type { Headers } from './answer.ts'
 
 export type H2Stream = {
-  /** of the last answer head, the final one included; without pseudo-headers */
+  /** header fields of the answer, without pseudo-headers; undefined: they have not arrived */
   headers: Headers | undefined
-  /** the code of a RST_STREAM, 0 when there was none, or one with NO_ERROR */
+  /** the error code of RST_STREAM; 0: there was none, or its code was NO_ERROR */
   resetCode(): number
-  /** the site has sent END_STREAM */
+  /** whether the site has sent END_STREAM */
   hasEnded(): boolean
 }
 
@@ -42,7 +42,8 @@ function watched(stream: ClientHttp2Stream): H2Stream {
 }
 
 /**
- * Node ends a stream for END_STREAM, for RST_STREAM with NO_ERROR, and at the end of its connection; in the last two cases it closes the stream first.
+ * Node ends a stream for END_STREAM, for RST_STREAM with NO_ERROR, and at the end of its connection; in the last two cases it closes the
+ * stream first.
  * @param onPiece  called for each piece of the body
  * @returns whether the peer has sent END_STREAM
  */

@@ -54,7 +54,7 @@ function watchCloseNotify(connection: Connection, socket: TLSSocket): void {
 }
 type TlsHandle = { reading?: boolean; _parent?: { readStart?(): number } }
 
-/** The peer has ended the connection as the protocol requires, so a body without a length is complete (RFC 9112 §8, §9.8). */
+/** Whether the peer has ended the connection as the protocol requires, so that a body without a length is complete (RFC 9112 §8, §9.8). */
 export const hasEndedWell = ({ socket, tls, hasCloseNotify }: Connection): boolean =>
   socket?.readableEnded === true && (tls === undefined || hasCloseNotify === true)
 

@@ -1,8 +1,9 @@
 /**
- * Decides whether a failed connection is the fault of the proxy or of the site behind it. A proxy that is reached and then hangs, hangs up or
- * answers 502 does so for a site that is down, and for every site when its own egress is down. Its success with other targets decides: if it
- * opened a tunnel to another target since this one was last tried, the target is at fault. Until then the fault is open: no attempt is counted,
- * and the target is left alone, for longer each time. If two targets fail in a row, the proxy is at fault, and all lanes of the agent wait.
+ * Decides whether a failed connection is the fault of the proxy or of the site behind it. A proxy that is reached and then hangs, hangs up
+ * or answers 502 does so for a site that is down, and for every site when its own egress is down. Its success with other targets decides:
+ * if it opened a tunnel to another target since this one was last tried, the target is at fault. Until then the fault is unclear: no
+ * attempt is counted, and the target is left alone, for longer each time. If two targets fail in a row, the proxy is at fault, and all
+ * lanes of the agent wait.
  */
 
 import { Recent } from '@decorum/politeness/admission'

@@ -6,7 +6,7 @@ import type { Protocol } from './answer.ts'
 /** Codings that decode.ts can read. */
 export const ACCEPTED_CODINGS = 'gzip, deflate, br, zstd'
 
-/** @param codings  that can be read; absent: the sender sets Accept-Encoding itself */
+/** @param codings  content codings that can be decoded; absent: the worker that sends the request sets Accept-Encoding */
 export function headersFor(agent: Agent, shape: RequestShape = {}, codings?: string): [string, string][] {
   const { accept = ['*/*'], headers = {}, ifNoneMatch, ifModifiedSince } = shape
   const list: [string, string][] = [
@@ -22,7 +22,7 @@ export function headersFor(agent: Agent, shape: RequestShape = {}, codings?: str
 
 const known = new WeakMap<Agent, string[]>()
 
-/** The headers of a request without a shape, in undici's form: name, value, name, value … */
+/** The headers of a request without a `RequestShape`, in undici's form: name, value, name, value … */
 export function headersOf(agent: Agent): string[] {
   let list = known.get(agent)
   if (list === undefined) {

@@ -12,7 +12,7 @@ import { errors } from './undici.ts'
 /** Receives the results of the second reading. */
 export type Reading = {
   head(head: LenientHead): void
-  /** @returns until when the site should pause */
+  /** @returns a promise until whose end the site should pause; undefined: no pause */
   data(piece: Buffer): Promise<void> | undefined
   over(): void
   refused(error: RefusedAnswerError): void
@@ -48,7 +48,7 @@ export class SecondReading {
     return [...this.#reader.tolerated]
   }
 
-  /** The connection has ended, and the body with it. */
+  /** Whether the body ends with the connection. */
   get endsWithConnection(): boolean {
     return this.#reader.endsWithConnection
   }
@@ -113,7 +113,7 @@ export function readHead(received: readonly Buffer[], isHead: boolean): LenientH
   }
   const reader = new LenientReader({ isHead, isFirst: true }, sink)
   try {
-    for (const piece of received) if (found === undefined) reader.write(Buffer.from(piece)) // undici still reads these
+    for (const piece of received) if (found === undefined) reader.write(Buffer.from(piece)) // a copy: undici still reads the piece
   } catch (error) {
     if (!(error instanceof RefusedAnswerError)) throw error
   }
@@ -129,5 +129,5 @@ export function isParserFault(error: Error): boolean {
     error.message === UNASKED_ANSWER
   )
 }
-/** undici's error for a 100, and for an answer without a request; it has the code of a closed socket. */
+/** undici's message for a 100, and for an answer without a request; the error has the code of a closed socket. */
 const UNASKED_ANSWER = 'bad response'

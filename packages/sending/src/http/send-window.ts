@@ -3,7 +3,7 @@ import type { Clock, Timer } from '@decorum/protocol'
 import { passed, type Since, sinceNow } from '@decorum/runtime'
 import { OWN_STALL_MS, STALL_CHECK_MS } from '../limits.ts'
 
-/** Begins on construction. Until `close` it measures every STALL_CHECK_MS how late its timer fires, to detect a stall in its middle as well. */
+/** Starts on construction. Until `close` it measures every STALL_CHECK_MS how late its timer fires, so that each stall counts. */
 export class SendWindow {
   readonly #clock: Clock
   readonly #onOver: () => void

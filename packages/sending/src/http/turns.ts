@@ -36,7 +36,7 @@ export function openTurns(most: number): InTurn {
   return async (work, signal) => {
     await acquire(signal)
     try {
-      signal?.throwIfAborted() // it may have aborted between its turn and this tick
+      signal?.throwIfAborted() // the signal may have aborted since the turn was given
       return await work()
     } finally {
       leave()

@@ -75,7 +75,7 @@ export class Lease {
   #usableMs: number
   readonly #durations: Durations
 
-  /** @param settings  of the fetcher; a margin is taken from the time between the deadline and the end of the lease */
+  /** @param durations  the settings, from which the margin at the end of the lease is computed */
   constructor(agent: Agent, turn: Turn, durations: Durations, tools: { ledger: LeaseLedger; reporter: Reporter }) {
     this.agent = agent
     this.leases = turn.leases
@@ -101,12 +101,12 @@ export class Lease {
     return all.find((lane) => lane.agent === agent && lane.origin === origin)
   }
 
-  /** delay of the request's own lane, as granted, ms */
+  /** length of the request's own lease, as granted or last extended, ms */
   get leaseMs(): number {
     return this.#turn.leaseMs
   }
 
-  /** like `lastCheck`, for the later requests of a robots fetch: each hop has a lease that is confirmed */
+  /** Why the leases are over, or undefined. Enough for a hop of a robots fetch, which also checks its own lease. */
   stillHeld(): string | undefined {
     return this.#age() >= this.#usableMs ? 'the lease is over' : undefined
   }
@@ -116,7 +116,7 @@ export class Lease {
     return Math.min(this.#durations.fetchDeadlineMs, this.#usableMs - this.#age())
   }
 
-  /** how long keeping the answer may take, so that the ledger is informed in time, ms: never less than KEEP_LEAST_MS */
+  /** how long keeping the answer may take, ms, so that the ledger gets the result in time: never less than KEEP_LEAST_MS */
   keepMs(): number {
     // A page that takes its whole deadline gets KEEP_LEAST_MS as well, which also bounds the wait of a stopping process.
     const untilMs = Math.min(this.#usableMs, this.#durations.fetchDeadlineMs + KEEP_LEAST_MS)
@@ -137,7 +137,7 @@ export class Lease {
   }
 
   /**
-   * All leases last this much longer from now on, for an exchange that outlasts them.
+   * Lets all leases end `leaseMs` from now, for an exchange that outlasts them.
    * @returns 'stale' when they had ended: nothing more may be sent under them
    * @throws LedgerUnavailableError; they last as long as before
    */

@@ -60,14 +60,14 @@ export type Turn = {
   leases: Leases
   /** when the first lease was requested, and when its own lane was: a lease runs from then on, however late the reply comes */
   requested: { first: Since; own: Since }
-  /** delay of the own lane, as granted by the ledger */
+  /** length of the lease of its own lane, as granted by the ledger, ms */
   leaseMs: number
   /** nothing may be sent before this many ms from now */
   waitMs: number
-  /** the address has another pace group than those that are held */
+  /** why nothing may be sent to an address: its pace group is not held. Otherwise undefined */
   wrongAddress: LastCheck
 }
-/** No turn now, and nothing is held: the gate of a pace group, or a stop of the address that the name resolves to. */
+/** No turn now, and nothing is held: a pace group is not free, or the address that the name resolves to is stopped. */
 export type Later = { kind: 'later'; gate: 'stopped' | 'pace-group'; waitMs: number }
 
 /** A name of a stopped address is resolved again after this time, as lib/stops.lua does with stopped hosts. */
@@ -110,11 +110,11 @@ export async function takeTurn<Refusal extends { kind: string }>(
 
 const isOpened = (answer: { kind: string }): answer is Opened => answer.kind === 'granted'
 
-/** Why nothing is sent to an address. The ledger knows stopped hosts; only this process knows the address of a host. */
+/** The stop of an address, or undefined. The ledger checks stopped hosts; only this process has the address of a host. */
 export const stoppedAt = ({ stops }: Pick<TurnTools['ledger'], 'stops'>, origin: string, address: string | undefined) =>
   stops.hasAddresses() ? stops.why(origin, address) : undefined
 
-/** Leases that a request needs besides its own lane, and the address that it will use. */
+/** The other lanes that a request needs besides its own, and checks of the address that it will use. */
 export type Plan = ReturnType<typeof planAt>
 
 /** Resolved at once if no look-up is needed: this runs for each page. */
@@ -142,7 +142,7 @@ function planAt(
       return { lanes: group.lanes, kind: 'pace-group', ofSite: false, ...owed }
     }),
     hostLane: host === undefined || isHeld(host) ? undefined : host,
-    /** its lane, that of its host and those of its groups that are already held for it */
+    /** the lanes of the request, of its host and of its groups that are held for it already */
     held: all.filter(isHeld),
     wrongAddress: groups.needsAddress ? (at: string | undefined) => notThe(address, at) : anyAddress,
     isStopped: stoppedAt(ledger, origin, address) !== undefined,

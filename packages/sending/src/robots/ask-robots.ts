@@ -37,7 +37,7 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
   /** why there is no event: nothing was sent, or the agent has no contact and the address is not opened */
   unsent?: 'not-sent' | 'no-contact'
   endedAt: number
-  /** load of the first request's origin, or of its host, by all answers */
+  /** load of the first request's origin or host, by all their answers */
   load: SiteLoad
   /** the slowest exchange with the first request's origin, ms; absent when nothing was sent there */
   tookMs?: number
@@ -48,7 +48,7 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
 }
 
 export type RequestTools = ReadTools & {
-  /** Redis's clock, and the ledger's time, ms */
+  /** `wall`: Redis's clock; `now`: the ledger's time; both in ms */
   wall: () => number
   now: () => number
   connections: LaneConnections
@@ -76,10 +76,10 @@ export async function requestRobots(
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
   let lastRead: RobotsReading | undefined
-  // The rules bind the first origin. But they are the robots.txt of all whose own was requested on the way, which may owe a longer delay
-  // than is known of them: the latest hop to each.
+  // The latest hop to each origin whose own robots.txt was requested on the way. The rules at the end of the chain bind the first origin,
+  // but they are also these origins' robots.txt, and may demand a longer delay of their lanes than is known.
   const laneAt = new Map<string, HopLane>()
-  // The wait that a redirect requested the last time is over, whoever fetches now: it is followed at once, or it would never be followed.
+  // Whether the wait that a redirect requested at the last fetch is over. Then it is followed at once, or no fetch would ever follow it.
   const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
   const left = (): number => Math.min(deadlineMs - (clock.monotonic() - start), lease.deadlineMs())
@@ -106,12 +106,12 @@ export async function requestRobots(
     result.kind === 'answered' && leadsTo(result, at).kind === 'none'
       ? loadOf(result.status, linesOf(result.headers, 'retry-after'))
       : NORMAL_LOAD
-  /** How long an answer wants the next request delayed from now on, ms. */
+  /** The delay from now on that an answer requests for the next request, ms. */
   const isFor = ({ retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter): number =>
     Math.max(retryAfterMs, retryAfterAt - tools.wall())
   /**
-   * The delay that the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one, the retries of the origin's robots
-   * state apply, which come sooner than a back-off of pages ends.
+   * Adds an answer to the load of the robots fetch's own lanes: the longest Retry-After counts. Without one, the retries of the origin's
+   * robots state apply, which come sooner than a back-off of pages ends.
    */
   const keepLoad = (answerLoad: SiteLoad): void => {
     const wait = waitOf(answerLoad)
@@ -130,7 +130,7 @@ export async function requestRobots(
     keepLoad(loadAfter(result))
     return result
   }
-  /** A redirect, under its own lease. A string says why the chain ends here. */
+  /** Requests the target of a redirect, under its own lease. @returns a RobotsAnswer when the chain ends without that request */
   const hop = async (headers: string[]): Promise<Exchange | RobotsAnswer> => {
     const isRobots = namesRobotsTxt(at.path)
     const lane = await tools.acquireHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
@@ -214,7 +214,7 @@ export async function requestRobots(
   }
 }
 
-/** The target of a redirect; undefined: the answer ends the chain. */
+/** The target of a redirect; `none`: the answer ends the chain. */
 const leadsTo = ({ status, headers }: Answer, { origin, path }: { origin: string; path: string }): Target =>
   isRedirect(status) ? targetOf(headers, origin + path) : { kind: 'none' }
 

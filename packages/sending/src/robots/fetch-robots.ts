@@ -76,7 +76,7 @@ function overlooked({ hops }: RobotsAnswer): Tolerated[] | undefined {
   return all.size > 0 ? [...all] : undefined
 }
 
-/** Converts an instant from Redis's clock, used by site dates, to the ledger's time. @param aheadMs  how far the latter is ahead */
+/** Converts a site's date, an instant on Redis's clock, to the ledger's time. @param aheadMs  how far the ledger's time is ahead */
 function onLedger<E extends RobotsEvent>(event: E, aheadMs: number): E {
   if (!('retryAfterAt' in event) || event.retryAfterAt === undefined) return event
   return { ...event, retryAfterAt: Math.ceil(event.retryAfterAt + aheadMs) }

@@ -27,7 +27,7 @@ export function freshForMs(headers: readonly [string, string][]): number | undef
     { status: 200, headers: fields },
     { shared: false, cacheHeuristic: 0 },
   )
-  // Headers give whole seconds; a missing fraction is only the time of this calculation.
+  // Headers give whole seconds: a fraction comes only from the time that this calculation takes, so it is rounded up.
   const ms = Math.ceil(Math.max(0, policy.maxAge() - policy.age())) * SECOND
   return Number.isFinite(ms) ? ms : undefined
 }

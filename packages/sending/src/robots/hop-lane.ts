@@ -22,7 +22,7 @@ import type { HopLines } from './hop-lines.ts'
 /** One hop of a robots fetch. */
 export type Hop = {
   origin: string
-  /** its URL is a robots.txt: it counts as the one robots fetch of that origin */
+  /** whether its URL is a robots.txt: then it counts as the one robots fetch of that origin */
   isRobots: boolean
   deadlineMs: number
   /** the slowest exchange so far with the first request's origin, ms, for agents with an adaptive delay */
@@ -127,7 +127,7 @@ function whenAnswers(error: unknown): { kind: 'wait'; waitMs: number } {
   throw error
 }
 
-/** @param shared  lanes that the robots fetch holds already; the ledger was asked at `since` for one more request under them */
+/** @param shared  lanes that the robots fetch holds already; `since`: when the ledger was called for one more request under them */
 function hopLane(
   lease: Lease,
   { leases, requested, leaseMs, wrongAddress }: Turn,
@@ -153,14 +153,14 @@ function hopLane(
     if (own.origin !== lease.origin) await endRobotsFetch(ledger, own)
   }
   return {
-    /** the delay that the lane owes after it, ms */
+    /** the delay that the lane owes after the hop, ms */
     delayMs: owedMs,
-    /** the robots fetch holds one of these lanes already: the hop is one more request in it */
+    /** whether the robots fetch holds one of these lanes already: then the hop is one more request in it */
     isShared,
     /** called in the tick in which the bytes leave */
     lastCheck: (address: string | undefined) => tooOld() ?? wrongAddress(address),
     confirm,
-    /** The rules of its origin ask for this delay, by its answer or by that of a later hop. */
+    /** The rules of the hop's origin, in its answer or in that of a later hop, ask for this delay, ms. */
     owe(delayMs: number): void {
       requestedMs = delayMs
       if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, delayMs)

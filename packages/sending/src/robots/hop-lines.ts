@@ -6,7 +6,7 @@
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Clock, domainOf, hostOf } from '@decorum/protocol'
 
-/** Most hops that wait for one host, and for all hosts: from hosts of the same registrable domain, and the same number from all others. */
+/** Most hops that wait for one host, and for all hosts. Hops from the host's own registrable domain are counted apart from all others. */
 const MOST_WAITING = 4
 const MOST_WAITING_IN_ALL = 25
 /**
@@ -38,7 +38,7 @@ export function hopLines(clock: Clock, { hopTurn, keepHopTurn }: Pick<Ledger, 'h
      * Waits for the turn of this hop, and makes it.
      * @param delayMs  the least delay of its lane
      * @param isLate   whether a wait of this many ms exceeds the time of the hop
-     * @param wait     waits that long
+     * @param wait     awaits `work` without a fetch slot
      * @returns 'late' when its turn would not come in time, or the line is full
      * @throws  errors of the hop
      */
@@ -64,7 +64,8 @@ export function hopLines(clock: Clock, { hopTurn, keepHopTurn }: Pick<Ledger, 'h
           const waitMs = apartMs > 0 ? await hopTurn(origin, whose, apartMs).catch(whenAnswers) : 0
           if (waitMs === 0) {
             const made = await hop()
-            // The lane may owe more than an agent's minimum delay. If that is unknown here, the next hop comes early by at most the difference.
+            // The lane may owe more than the agent's minimum delay. If the ledger does not get that, the next hop comes early by at most
+            // the difference.
             const longerMs = typeof made === 'string' ? 0 : DELAYS_APART[whose] * made.delayMs
             if (longerMs > apartMs) void keepHopTurn(origin, whose, longerMs).catch(() => undefined)
             return made

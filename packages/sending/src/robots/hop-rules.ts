@@ -1,7 +1,7 @@
 /**
- * Decides where a redirected robots.txt may lead (docs/robots.md). A URL that the rules of its origin forbid is not requested; at another
- * origin also none that its last known rules forbade, and none while its robots.txt is unreachable. An unknown origin may be requested,
- * because a site may keep its robots.txt elsewhere.
+ * Decides where a redirected robots.txt may lead (docs/robots.md). A URL that the rules of its origin forbid is not requested. At
+ * another origin expired rules still forbid, and nothing is requested while its robots.txt is unreachable. An unknown origin may be
+ * requested, because a site may keep its robots.txt elsewhere.
  */
 
 import type { Agent } from '@decorum/config'
@@ -15,7 +15,7 @@ export type ForbidsHop = (origin: string, path: string) => Promise<string | unde
 /**
  * @param requesting  the origin whose robots.txt is fetched. It has just answered, so its outage has ended, and a redirect within
  * the origin takes precedence over its expired rules
- * @param now     Redis's clock, ms
+ * @param now     the ledger's time, ms
  */
 export function hopRules(
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf' | 'now'>,

@@ -12,7 +12,7 @@ import { freshForMs } from './freshness.ts'
 export type RobotsReading = { event: RobotsEvent; what: string; detail: string; bytes?: Uint8Array }
 
 export type ReadTools = {
-  /** `random`: for the time of the next try */
+  /** its `random` spreads the times of the next tries */
   clock: Clock
 }
 

@@ -4,7 +4,7 @@ import { isBlank, trimBlanks, trimmedPart } from '@decorum/protocol/headers'
 import { HEAD_MAX_FIELDS } from '../../limits.ts'
 import type { Headers, Protocol } from '../answer.ts'
 
-/** The answer stays refused. The code has the form of llhttp's codes. */
+/** The second reader refuses the answer, too. The code has the form of llhttp's codes. */
 export class RefusedAnswerError extends Error {
   override readonly name = 'RefusedAnswerError'
   readonly code = 'HPE_REFUSED'
@@ -14,7 +14,7 @@ export type Mark = (fault: Tolerated) => void
 
 export type StatusLine = { protocol: Exclude<Protocol, 'h2'>; status: number; statusText: string }
 
-/** The status has three digits. Chromium accepts any number, and reads a missing one as 200; curl refuses both, and so does this. */
+/** The status has three digits. Chromium accepts any number, and reads a missing one as 200; curl refuses both, and so does this reader. */
 const STATUS_LINE = /^(HTTP)\/(\d)(?:\.(\d))?( +)([1-9]\d\d)(?!\d)( *)(.*)$/is
 
 export function readStatusLine(line: string, mark: Mark): StatusLine {
@@ -35,12 +35,12 @@ const VERSIONS = /^(0\.9|1\.\d|2\.0)$/
 
 /** RFC 9110 §5.6.2 */
 export const isToken = (text: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
-/** NUL is refused earlier. */
+/** Whether a text contains a control byte other than a tab. In header fields, NUL is refused before. */
 export const hasControl = (text: string): boolean => /[^\t\x20-\x7e\x80-\xff]/.test(text)
 /** Chromium reads such a field behind a bare CR, curl does not: the two would end the body in different places. */
 const HIDDEN_FRAMING = /\r[ \t]*(content-length|transfer-encoding)[ \t]*:/i
 
-/** @param lines  of a head, without its status line, each with its LF */
+/** @param lines  the head without its status line, each line with its LF */
 export function readFields(lines: string, mark: Mark): Headers {
   const headers: Headers = []
   let last: Headers[number] | undefined

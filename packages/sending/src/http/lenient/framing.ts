@@ -1,4 +1,4 @@
-/** Where the body of an answer ends (RFC 9112 §6.3), or why that is ambiguous: then the answer is refused. Pure. */
+/** Determines where the body of an answer ends (RFC 9112 §6.3). An answer for which that is ambiguous is refused. Pure. */
 import { trimBlanks } from '@decorum/protocol/headers'
 import type { Headers, Protocol } from '../answer.ts'
 import { type Mark, RefusedAnswerError } from './fields.ts'
@@ -11,7 +11,7 @@ export type Framing =
 
 export type FramedHead = { status: number; protocol: Protocol; headers: Headers }
 
-/** @throws RefusedAnswerError when readers would disagree about it */
+/** @throws RefusedAnswerError when readers would disagree about the end of the body */
 export function framingOf({ status, protocol, headers }: FramedHead, isHead: boolean, mark: Mark): Framing {
   if (isHead || status < 200 || status === 204 || status === 304) return { kind: 'none' }
   const named = elementsOf(headers, 'transfer-encoding').filter((coding) => coding !== '')

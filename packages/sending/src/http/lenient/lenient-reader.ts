@@ -26,7 +26,7 @@ import { type FramedHead, type Framing, framingOf } from './framing.ts'
 export type LenientHead = StatusLine & { headers: Headers }
 
 export type LenientSink = {
-  /** an answer of 1xx was skipped; an exception refuses the rest */
+  /** a 1xx answer was skipped; may throw a RefusedAnswerError, which ends the reading */
   interim(): void
   head(head: LenientHead): void
   /** @param piece  a view of the bytes passed to `write`: at most one piece per call */
@@ -53,7 +53,7 @@ type State =
   | 'over'
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20]
-/** Up to four bytes and then `http`: Chromium's rule for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
+/** A status line starts with `http` behind at most four other bytes, as in Chromium (HttpUtil::LocateStartOfStatusLine). */
 const START_BYTES = 8
 
 export class LenientReader {
@@ -63,7 +63,7 @@ export class LenientReader {
   #line = ''
   /** the last byte of `#line`, which would be slow to look up there */
   #last = ''
-  /** length so far: of the heads, of the line behind a chunk, of the trailers */
+  /** bytes so far of the heads, of the line behind a chunk, or of the trailers */
   #bytes = 0
   #statusLine: StatusLine | undefined
   /** the lines of the head that have arrived, and whether the incomplete line is empty so far */
@@ -88,19 +88,19 @@ export class LenientReader {
     if (this.#state === 'chunk-size') this.#state = 'chunk-end'
   }
 
-  /** The answer is complete; bytes behind it are ignored. */
+  /** Whether the answer is complete; bytes behind it are ignored. */
   get isOver(): boolean {
     return this.#state === 'over'
   }
 
-  /** The connection has ended, and the body with it. */
+  /** Whether the body ends with the connection. */
   get endsWithConnection(): boolean {
     return this.#state === 'until-close'
   }
 
   /**
-   * @param input  ownership passes to the reader: it moves the body together in them, so that tiny chunks become one piece, and copies
-   * bytes that it needs after the call. @throws RefusedAnswerError
+   * @param input  owned by the reader from now on, which moves all chunk data together in it, so that tiny chunks become one piece, and
+   * copies the bytes that it needs after the call. @throws RefusedAnswerError
    */
   write(input: Buffer): void {
     this.#bodyFrom = this.#bodyTo = 0
@@ -151,7 +151,7 @@ export class LenientReader {
     }
   }
 
-  /** Kinds of lines that a flood would repeat: empty lines before the status line, chunk sizes, line ends of chunks. undefined: another line. */
+  /** Reads lines that a flood would repeat: empty ones before the status line, chunk sizes, chunk ends. @returns undefined: another line */
   #readFast(input: Buffer, from: number): number | undefined {
     let at = from
     if (this.#state === 'status') {
@@ -249,7 +249,7 @@ export class LenientReader {
     this.#sink.head(head)
   }
 
-  /** @param bytes  of the body that have been read */
+  /** @param bytes  number of body bytes that another reader has read */
   #begin(framing: Framing, bytes: number): void {
     if (framing.kind === 'chunks') this.#state = 'chunk-size'
     else if (framing.kind === 'until-close') this.#state = 'until-close'
@@ -282,19 +282,22 @@ export class LenientReader {
 }
 
 const DATA = new Set<State>(['chunk-data', 'length', 'until-close'])
-/** For few bytes a loop is faster. */
+/** Fewer bytes are copied faster by a loop than by `copyWithin`. */
 const TINY_BYTES = 32
 /** 2^52 − 1; the cap of a body is far smaller. */
 const CHUNK_SIZE_DIGITS = 13
 
-/** −1: no hexadecimal digit. */
+/** @returns −1 for a byte that is no hexadecimal digit */
 function hexOf(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const letter = byte | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** Whether the chunk extension is malformed: no token behind a semicolon, or a control byte (RFC 9112 §7.1.1). Chromium and curl ignore extensions. */
+/**
+ * Whether the chunk extension is malformed: no token behind a semicolon, or a control byte (RFC 9112 §7.1.1). Chromium and curl ignore
+ * extensions.
+ */
 function isOddExtension(extension: string): boolean {
   const bare = extension.replace(/"[^"]*"/g, '""')
   return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || hasControl(bare)
