@@ -3,13 +3,13 @@ import type { ServerResponse } from 'node:http'
 
 /** Smaller bodies are always accepted. */
 export const SMALL_BYTES = 64 * 1024
-/** Number of largest bodies that all callers together may have arriving or in work, and that one caller may have. */
+/** Limits of the bodies that are arriving or in work, as a number of bodies of the largest size: of all callers together, and of one. */
 const ALL = 4
 const OF_ONE = 2
 
 /**
  * @param mostBytes  the largest accepted body
- * @returns `acquire`: whether there is room; it is released when the response is closed
+ * @returns `acquire`: reserves room for a body until the response is closed, and returns false if there is none
  */
 export function bodyRoom(mostBytes: number) {
   let all = 0
@@ -21,7 +21,7 @@ export function bodyRoom(mostBytes: number) {
     else taken.delete(caller)
   }
   return {
-    /** @param caller  the sender of the body: one caller leaves room for others */
+    /** @param caller  the sender of the body, whose own limit leaves room for others; '': without such a limit */
     acquire(bytes: number, until: ServerResponse, caller = ''): boolean {
       if (bytes <= SMALL_BYTES) return true
       const isFull = all + bytes > ALL * mostBytes

@@ -1,6 +1,6 @@
 /**
- * Finds the one file with all that a process loads (scripts/bundle.mjs), if it was made of exactly these sources. Loaded before everything
- * else, so it imports no file of ours.
+ * Finds the bundle of a process, one file with all its modules (scripts/bundle.mjs), if it was made from exactly these sources. This module
+ * is loaded first, so it imports none of ours.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'

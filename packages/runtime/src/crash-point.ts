@@ -14,7 +14,7 @@ export const CRASH_POINTS = {
     'intake.after-store', // one chunk is stored, others may follow
     'intake.done', // all is stored, the job is not finished yet
     'reserve.after',
-    'resolve.after', // URLs have left, the order for the next one is not sent yet
+    'resolve.after', // URLs have left the lane; the order for the next one is not sent yet
     'orders.before-add',
     'orders.after-add',
     'reap.after', //            leases have ended
@@ -48,7 +48,7 @@ let wanted = readPoint('DECORUM_FREEZE_AT', 'SIGSTOP')
 let afterwards = readPoint('DECORUM_CRASH_AT', 'SIGKILL')
 if (wanted === undefined) [wanted, afterwards] = [afterwards, undefined]
 
-/** For tests that run a fleet as objects of one process: called at each pass instead. */
+/** Called at each pass, in tests that run a whole fleet as objects of one process. */
 let watch: ((name: CrashPoint) => void) | undefined
 export function watchCrashPoints(act: ((name: CrashPoint) => void) | undefined): void {
   watch = act
@@ -64,7 +64,7 @@ export function crashPoint(name: CrashPoint): void {
   process.kill(process.pid, signal)
 }
 
-/** The same, after the writes of this tick have been passed to the kernel. */
+/** A crash point that is passed once the writes of this tick have been handed to the kernel. */
 export function crashPointSoon(name: CrashPoint): void {
   watch?.(name)
   if (wanted === undefined) return

@@ -60,13 +60,13 @@ export function forkEarly(module: string, args: string[], options: Omit<ForkOpti
 
 /** The environment of this process: the one it was started with, or the one that its parent sends. The process ends with its parent. */
 export async function ownEnvironment(): Promise<NodeJS.ProcessEnv> {
-  if (process.env[FOLLOWS] === undefined || process.connected === undefined) return process.env // or there is no parent to send it
+  if (process.env[FOLLOWS] === undefined || process.connected === undefined) return process.env // or no parent could send another
   const end = (): void => process.exit(1)
   process.once('disconnect', end)
   if (!process.connected) end() // the parent ended while the modules of this process were loaded
   const [sent] = (await once(process, 'message')) as [Env]
   process.off('disconnect', end) // the code that follows decides how this process ends
-  const { NODE_COMPILE_CACHE } = process.env // already decided in this process
+  const { NODE_COMPILE_CACHE } = process.env // has already taken effect in this process
   for (const name of Object.keys(process.env)) if (sent[name] === undefined) delete process.env[name]
   for (const [name, value] of Object.entries({ NODE_COMPILE_CACHE, ...sent }))
     if (value !== undefined) process.env[name] = value

@@ -12,7 +12,7 @@ type HealthServerOptions = {
   registry: Registry
   /** Whether Redis answers. Not part of /livez, because a restart would not bring Redis back. */
   ready: () => boolean
-  /** answers other requests to this process; false: not this one */
+  /** answers further requests to this process. @returns whether it answered this one */
   also?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 

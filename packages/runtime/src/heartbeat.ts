@@ -6,7 +6,7 @@ import { isMainThread, Worker, workerData } from 'node:worker_threads'
 
 /** Interval of a supervised process's heartbeats. */
 export const BEAT_EVERY_MS = 500
-/** A process that has been silent for this long is killed: far inside a lease. */
+/** A process that has been silent for this long is killed; a lease lasts much longer. */
 export const SILENCE_MS = 5_000
 
 /** Starts the watching thread. Call the returned function at every beat. */

@@ -23,7 +23,7 @@ export { Problem }
 
 export type HttpApiOptions = {
   log: Logger
-  /** limit of one body, unless its route has another; and the limit of any route */
+  /** `usualBytes`: limit of one body, unless its route has another; `mostBytes`: limit on any route */
   usualBytes: number
   mostBytes: number
   /** a request that has not arrived completely by then is dropped; an answer has no time limit */
@@ -31,9 +31,9 @@ export type HttpApiOptions = {
   trustProxy?: false | string[]
   /** authorizes the caller: called before the body is read, so that an unauthorized request costs only its head */
   guard: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  /** the sender of a body: one caller leaves room for others */
+  /** identifies the sender of a body, so that one caller leaves room for others */
   callerOf?: (request: FastifyRequest) => string
-  /** the problem for an error of another class */
+  /** the problem for an error of another class; undefined: its status decides */
   explain: (error: FastifyError) => Problem | undefined
   onProblem?: (problem: Problem, reply: FastifyReply) => void
 }
@@ -42,13 +42,13 @@ export type HttpApiOptions = {
 const KEEP_ALIVE_MS = 72_000
 /** Limit for the head of a request: a connection that sends nothing is closed after this. */
 const HEADERS_WITHIN_MS = 10_000
-/** How often connections are checked for both limits. */
+/** How often connections are checked for the limits of a head and of a whole request. */
 const CHECK_EVERY_MS = 1_000
 
 /** Makes a server that does not listen yet. Routes and plugins are added afterwards. */
 export function openHttpApi(options: HttpApiOptions): FastifyInstance {
   const { log, requestMs, explain, onProblem } = options
-  // Logs only failures of the server's own lines: one open page of the console causes a request every two seconds.
+  // Fastify's own lines are logged only for failures: one open page of the console causes a request every two seconds.
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
     const { status, more } = problem
@@ -62,7 +62,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance,
     schemaController: { compilersFactory: { buildValidator: refused, buildSerializer: refused } },
-    pluginTimeout: 0, // a slow machine needs time
+    pluginTimeout: 0, // no limit: a slow machine needs longer to load plugins
     childLoggerFactory: (logger) => logger, // a logger for each waiting caller would take much memory
     trustProxy: options.trustProxy ?? false,
     bodyLimit: options.usualBytes,
@@ -70,7 +70,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
     frameworkErrors: (error, _request, reply) =>
       void sendProblem(reply as FastifyReply, new Problem(error.statusCode ?? 400, 'bad-request', error.message)),
     forceCloseConnections: true, // an idle connection of a browser does not delay the end
-    routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
+    routerOptions: { maxParamLength: 8_192 }, // room for an origin with its escapes
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: requestMs,
     http: {
@@ -110,7 +110,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
 /** How long a client that is still sending has to read the answer. */
 const UNREAD_MS = 1_000
 
-/** Whether most of a request's body is still to come. */
+/** Whether a large body, or one of unknown length, has not arrived completely. */
 function isLargeAndUnread({ raw, headers }: FastifyRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   return !raw.complete && (coding !== undefined || Number(length ?? 0) > SMALL_BYTES)
@@ -162,7 +162,7 @@ export function read<T extends z.ZodType>(schema: T, given: unknown): z.output<T
   return new Problem(400, type, `${where === '' ? '' : `${where}: `}${issue?.message ?? 'cannot be read'}`)
 }
 
-/** The error of a schema, with a type for programs. */
+/** Adds an error to a schema's refinement, with a type for programs. */
 export function complain(context: z.RefinementCtx, error: string, message: string): never {
   context.addIssue({ code: 'custom', message, params: { error } })
   return z.NEVER

@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm'
 import { systemClock } from '@decorum/protocol/time'
 
 const CHECK_EVERY_MS = 30_000
-/** A share of one core, between two checks. A role without work takes at most a third of it. */
+/** A process that used less than this share of one core since the last check is idle. A role without work uses at most a third of it. */
 const IDLE_SHARE = 0.1
 
 /**

@@ -21,6 +21,6 @@ export { endIfUnfit } from './unfit.ts'
 export type RunningService = {
   port: number
   stop(): Promise<void>
-  /** how long requests in flight may take when it is stopped */
+  /** how long requests in flight may still take when the service is stopped, ms */
   drainMs?: number
 }

@@ -9,8 +9,8 @@ type Server = {
 }
 
 /**
- * A hundred URLs, or 512 headers, are far below it. Parsing this many takes about 20 ms; millions, which fit into 15 MB, would take
- * seconds.
+ * Most values in one body. A hundred URLs, or 512 headers, have far fewer. Parsing this many takes about 20 ms; the millions that fit into
+ * 15 MB would take seconds.
  */
 const MOST_VALUES = 50_000
 const MOST_DEPTH = 32
@@ -48,7 +48,7 @@ export function tooMuch(text: string, mostValues = MOST_VALUES, mostDepth = MOST
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [BRACKET, END_BRACKET, BRACE, END_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** The place of the quote that ends a string; -1: there is none. */
+/** Index of the quote that ends a string; -1: there is none. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at

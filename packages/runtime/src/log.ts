@@ -23,7 +23,7 @@ export function roleLog(
   return out.isTTY ? pino(options, forPeople(out)) : pino(options)
 }
 
-/** Converts lines of JSON to lines for people; other lines are passed on unchanged. */
+/** Converts lines of JSON to lines for people; in other lines only unprintable characters are escaped. */
 export function forPeople(out: Pick<NodeJS.WriteStream, 'write'>): DestinationStream {
   return new Writable({
     decodeStrings: false,

@@ -1,7 +1,7 @@
 /** Metrics that several roles have, and metrics whose values are read at each scrape by Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from './prometheus.ts'
 
-/** From a Redis on the same machine to the deadline of a call, s. */
+/** Buckets from the latency of a Redis on the same machine to the deadline of a call, s. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
@@ -60,7 +60,7 @@ export function ledgerMetrics(registry: Registry): (verb: string, seconds: numbe
   }
 }
 
-/** A value that rises and falls. */
+/** Adds a gauge whose value is read at each scrape. */
 export function gaugeOf(registry: Registry, name: string, help: string, read: () => number): void {
   new Gauge({
     name,
@@ -72,7 +72,7 @@ export function gaugeOf(registry: Registry, name: string, help: string, read: ()
   })
 }
 
-/** Several such values, each with the value of one label; only the present ones are reported. */
+/** Adds a gauge with one label; a label is reported as long as `read` returns it. */
 export function gaugesOf(
   registry: Registry,
   name: string,
@@ -92,7 +92,7 @@ export function gaugesOf(
   })
 }
 
-/** A sum since the start of the process; or several, each with the value of one label. */
+/** Adds a counter of a sum since the start of the process, or of one sum for each set of labels. */
 export function counterOf(
   registry: Registry,
   name: string,

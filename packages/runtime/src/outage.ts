@@ -1,10 +1,10 @@
-/** Reports a trouble once, when it begins, and not with each failure. */
+/** Reports an outage once, when it begins, instead of at each failure. */
 import type { Clock } from '@decorum/protocol/time'
 
-/** After this long without a failure, the trouble has ended, and the next failure begins another one. */
+/** After this long without a failure the outage has ended, and the next failure begins another. */
 const QUIET_MS = 30_000
 
-/** @returns a function to call at every failure: whether it begins an outage */
+/** @returns a function to call at every failure; it returns whether the failure begins an outage */
 export function outages(clock: Clock, quietMs = QUIET_MS): () => boolean {
   let last = Number.NEGATIVE_INFINITY
   return () => {

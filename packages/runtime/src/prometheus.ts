@@ -1,13 +1,13 @@
 /**
- * Of Prometheus's client the metrics, the registry, and the default metrics of a process. Its index also loads the push gateway, and with one
- * default metric all of `@opentelemetry/api`, for exemplars, which are not used here: 35 ms of CPU and 19 MB at each start
+ * The metrics, the registry and the default metrics of Prometheus's client, without the rest. Its index also loads the push gateway and,
+ * through one default metric, all of `@opentelemetry/api` for exemplars, which are not used here: 35 ms of CPU and 19 MB at each start
  * (docs/decisions/0010-compiled-code-is-kept.md). The paths are the library's own: test/runtime/unit/deep-imports.test.ts names one that has moved.
  */
 import { createRequire } from 'node:module'
 import type * as Client from '@prometheus-io/client'
 
 const require = createRequire(import.meta.url)
-// Whole names, which a bundler can follow.
+// Literal names, so that a bundler can follow them.
 export const Registry = require('@prometheus-io/client/lib/registry.js') as typeof Client.Registry
 export type Registry = Client.Registry
 export const Counter = require('@prometheus-io/client/lib/counter.js') as typeof Client.Counter
@@ -16,8 +16,8 @@ export const Gauge = require('@prometheus-io/client/lib/gauge.js') as typeof Cli
 export const Histogram = require('@prometheus-io/client/lib/histogram.js') as typeof Client.Histogram
 
 /**
- * All that the library collects by default but two: processor time is counted below, and how busy the event loop is would wake each process ten
- * times a second, for what its delay already says.
+ * The library's default metrics but two: processor time is counted below, and the utilization of the event loop would wake each process ten
+ * times a second, though the loop's delay already shows it.
  */
 const DEFAULT_METRICS = (): unknown[] => [
   require('@prometheus-io/client/lib/metrics/processStartTime.js'),
@@ -37,11 +37,11 @@ const DEFAULT_METRICS = (): unknown[] => [
 type DefaultMetricsOptions = {
   register: Registry
   prefix?: string
-  /** ms between two looks at the event loop */
+  /** interval between two samples of the event loop's delay, ms */
   eventLoopMonitoringPrecision: number
 }
 
-/** What the library's function of this name does, processor time since the start of the process included. */
+/** Replaces the library's function of this name; processor time is counted from the start of the process. */
 export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
   for (const add of DEFAULT_METRICS() as ((registry: Registry, options: DefaultMetricsOptions) => void)[])
     add(options.register, options)

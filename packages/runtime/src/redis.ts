@@ -4,7 +4,7 @@ import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
 /**
- * Logs when Redis becomes unreachable and when it answers again; for a cluster, which node.
+ * Logs when Redis becomes unreachable and when it answers again; in a cluster, for each node.
  */
 export function logOutages<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
   const away = new Set<string>()

@@ -8,6 +8,6 @@ export type Since = { monotonic: number; wall: number }
 
 export const sinceNow = (clock: Clock): Since => ({ monotonic: clock.monotonic(), wall: clock.machine() })
 
-/** ms */
+/** Time since an instant, ms. */
 export const passed = (clock: Clock, { monotonic, wall }: Since): number =>
   Math.max(clock.monotonic() - monotonic, clock.machine() - wall)

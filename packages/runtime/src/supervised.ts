@@ -9,7 +9,7 @@ import type { Registry } from './prometheus.ts'
 /** The work of one process, with or without a supervisor. */
 export type Role = {
   registry: Registry
-  /** Redis answers, and the process was not stopped */
+  /** whether Redis answers, and the process was not stopped */
   isReady(): boolean
   /** Starts nothing new, finishes work that has begun, and closes everything. */
   stop(): Promise<void>
@@ -24,7 +24,7 @@ export type FromChild =
   | { kind: 'metrics'; metrics: MetricsJson }
 
 const send = (message: FromChild): void => {
-  if (process.connected) process.send?.(message, undefined, {}, () => {}) // 'disconnect' reports that the supervisor is gone
+  if (process.connected) process.send?.(message, undefined, {}, () => {}) // 'disconnect' reports an ended supervisor
 }
 
 /** Runs a role in a process that `supervise` has started. Returns only after the role works or has failed. */

@@ -1,7 +1,7 @@
 /**
  * Spans for OpenTelemetry: which process had a URL, when, for how long, and with what result. A frontier decides which URLs are traced,
- * with the `traceparent` of a candidate, which lane and order carry along; every process adds its spans to that trace. Off unless
- * OTEL_EXPORTER_OTLP_ENDPOINT is set: then OpenTelemetry is not loaded, and a span costs one comparison.
+ * with the `traceparent` of a candidate, which lane and order carry along; every process adds its spans to that trace. Without
+ * OTEL_EXPORTER_OTLP_ENDPOINT traces are off: OpenTelemetry is not loaded, and a span costs one comparison.
  */
 import { systemClock } from '@decorum/protocol/time'
 import type { Attributes, SpanContext } from '@opentelemetry/api'
