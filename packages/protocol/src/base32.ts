@@ -3,7 +3,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 /** Two characters at a time, for speed: each page has a digest. */
 const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`)
 
-/** @param bytes  their number is a multiple of five */
+/** @param bytes  of a length that is a multiple of five */
 export function base32(bytes: Uint8Array): string {
   let text = ''
   for (let i = 0; i < bytes.length; i += 5) {

@@ -37,7 +37,7 @@ export function servingWhenFull<Link extends Commands>(link: Link): Link {
 }
 
 /**
- * Adds jobs to a queue; they are stored when it resolves.
+ * Adds jobs to a queue; they are stored once the promise resolves.
  * @throws any error of Redis, and an error when a job has no id: for commands that a cluster redirects too often, ioredis 6.0.0 loses the
  * errors, and BullMQ takes the empty answer for success
  */

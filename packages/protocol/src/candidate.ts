@@ -21,10 +21,10 @@ export const MAX_ID_CHARS = 128
 /** Largest meta, as JSON in UTF-8, bytes. */
 export const MAX_META_BYTES = 4_096
 
-/** The prefix of ids that a gateway has assigned. Each is assigned once, so no check is needed whether it is stored. */
+/** The prefix of ids that a gateway has assigned. Each is assigned only once, so intake need not check whether it is stored already. */
 const ASSIGNED = '#:'
 export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
-/** Whether an id has a form that only the fleet assigns, so that its candidates are never taken for a frontier's. */
+/** Whether an id has a form that only the fleet assigns, so that the fleet's candidates are never taken for a frontier's. */
 const isReserved = (id: string, hops?: unknown): boolean =>
   isAssigned(id) || (hopsOf(id) !== undefined && hopsOf(id) !== hops)
 
@@ -36,8 +36,8 @@ export const isFrontierJob = (jobId: string): boolean => FRONTIER_JOB.test(jobId
 export const frontierJob = (run: string, serial: number): string => `f${run}-${serial}`
 
 /**
- * The id of a candidate that has none: made of its job and its index there. A producer may reuse the name of a job for other candidates, so
- * the id also contains the job's time.
+ * Makes an id for a candidate that has none, from the id of its job and its index in the job. A producer may reuse the name of a job for
+ * other candidates, so the id also contains the job's time.
  * @param queue  tagName of the partition whose queue brought the job
  * @param job    its id, and the instant at which it was added, ms
  */
@@ -153,7 +153,7 @@ function isSmall(value: object): boolean {
   }
 }
 
-/** False: MAX_META_BYTES do not suffice, at two bytes for each member and one for each character. Stops as soon as that is certain. */
+/** Whether MAX_META_BYTES may suffice, at two bytes for each member and one for each character. Stops as soon as they cannot. */
 function mayBeSmall(value: object): boolean {
   let room = MAX_META_BYTES
   const nested: object[] = [value]

@@ -1,6 +1,6 @@
 /**
  * The central rule of the project, as a table: whether a request may be sent now, and if not, which gate holds it, until when, what becomes
- * of its lane, and who wakes it. One part of the ledger (lua/lib/gates.lua) judges the ledger's gates by this table, and one file of the
+ * of its lane, and what wakes it. One part of the ledger (lua/lib/gates.lua) judges the ledger's gates by this table, and one file of the
  * sender (packages/politeness/src/admission/sender-gates.ts) those of a robots.txt, which only a sender can judge. docs/gates.md is printed
  * from it; `why`, the console, `check` and the model read it too. The judge of the recording sites is written by hand, without it.
  *
@@ -29,7 +29,7 @@ export const MOMENTS = {
 } as const
 export type Moment = keyof typeof MOMENTS
 
-/** How far a gate reaches. */
+/** Whose requests a gate holds back. */
 export type Scope = 'fleet' | 'domain' | 'host' | 'origin' | 'lane' | 'crawl' | 'URL'
 
 /** true: the gate counts. A text: it does not count, for this reason. */
@@ -50,28 +50,28 @@ export type GateRow = {
   manner: Manner
   /** what becomes of the lane, or of a request without a lane */
   lane: string
-  /** who wakes the lane when the gate opens early */
+  /** what wakes the lane when the gate opens early */
   wakes: string
 } & Readonly<Record<Moment, Cells>>
 
 const whats = Object.keys(WHATS) as What[]
 const fill = (cell: Cell): Record<What, Cell> =>
   Object.fromEntries(whats.map((what) => [what, cell])) as Record<What, Cell>
-/** Counts for every kind of request except these. */
+/** A gate that counts for every kind of request but these, each with its reason. */
 const all = (but: Partial<Record<What, string>> = {}): Cells => ({ ...fill(true), ...but })
-/** Counts for no kind of request except these. */
+/** A gate that counts for no kind of request, for the given reason, but these. */
 const none = (because: string, but: Partial<Record<What, Cell>> = {}): Cells => ({ ...fill(because), ...but })
 
 const NOT_RESERVED = 'it is not reserved: it asks for its lease at once'
-/** At a reservation, which only pages, robots fetches and permits' robots fetches have. */
+/** Cells of `reserve`: only pages, robots fetches and permits' robots fetches are reserved. */
 const reserved = (page: Cell, permitRobots: Cell = page): Cells =>
   none(NOT_RESERVED, { page, permitRobots, robots: 'reserved as a page; which of the two it is, the gateway decides' })
 
 const STARTED_AS_ROBOTS = 'its order is started as any robots fetch'
-/** At a grant. */
+/** Cells of `grant`. */
 const granted = (but: Partial<Record<What, Cell>> = {}): Cells =>
   all({ permitRobots: STARTED_AS_ROBOTS, ...but } as Record<What, string>)
-/** Before the first byte, when a lease is checked by its kind. */
+/** Cells of `send`, where a lease is checked by its kind. */
 const sent = (but: Partial<Record<What, string>> = {}): Cells =>
   all({
     permitRobots: STARTED_AS_ROBOTS,
@@ -253,7 +253,7 @@ const AT_EACH_CALL = 'each call looks at it'
 const BY_LEASE = 'the lease of the lane is held by then'
 const PASSED = 'it was passed when the lease was granted'
 
-/** Gates of a lane, and of a process that reserves: also read in lua/lib/gates.lua and the parts that it includes, one by one. */
+/** Gates of a lane, and of a process that reserves. They have no reader in lua/lib/gates.lua: the ledger's scripts check each. */
 const LANE_GATES = {
   'lane-busy': {
     means: 'Another request of the lane is under way, or the lane is reserved for one.',

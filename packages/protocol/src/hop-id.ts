@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 
-/** The suffix of such an id, for texts that people read. */
+/** An example of the suffix of such an id, for texts that people read. */
 export const HOP_EXAMPLE = '~1~0000abcdef'
 const HOP = /~(\d{1,2})~[0-9a-z]{10,12}$/
 /** Room for the longest suffix: `~10~` and twelve digits. */
@@ -18,9 +18,9 @@ export function hopsOf(id: string): number | undefined {
 }
 
 /**
- * @param id     of the candidate that was redirected
+ * @param id     id of the redirected candidate
  * @param hops   number of redirects that led to it
- * @param fence  of the exchange that was redirected
+ * @param fence  fence of the redirected exchange
  */
 export function hopId(id: string, hops: number, fence: number): string {
   const root = hops > 0 ? id.replace(HOP, '') : id

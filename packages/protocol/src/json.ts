@@ -1,4 +1,4 @@
-/** JSON that crosses a border and must be passed on unchanged. */
+/** JSON that crosses a process border and must be passed on unchanged. */
 import { z } from 'zod'
 
 export const NOT_WELL_FORMED = 'text with half of a surrogate pair: only well-formed Unicode is kept'

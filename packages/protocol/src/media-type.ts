@@ -11,7 +11,7 @@ export type MediaType = {
 const known = new Map<string, MediaType>()
 const MOST_KNOWN = 256
 const MOST_KNOWN_CHARS = 128
-/** Longer headers are not parsed beyond this, characters. */
+/** Number of characters of a header that are parsed; the rest is ignored. */
 const MOST_CHARS = 4_096
 
 /** @param header  the value as received; several lines joined by commas */
@@ -50,7 +50,7 @@ function readMediaType(header: string): MediaType {
 export const isHtmlType = ({ essence }: MediaType): boolean | undefined =>
   essence === undefined ? undefined : essence === 'text/html' || essence === XHTML
 
-/** Whether the body is parsed as XML, as browsers do: `<script/>` ends at once there. */
+/** Whether the body is parsed as XML, as in browsers: there `<script/>` is a complete element. */
 export const isXmlType = ({ essence = '' }: MediaType): boolean => essence.endsWith('/xml') || essence.endsWith('+xml')
 
 const XHTML = 'application/xhtml+xml'

@@ -59,7 +59,7 @@ function slipsBetween(a: string, b: string): number {
         ),
       )
     }
-    // A row is at most one above the previous row, so from here both exceed the limit to the end.
+    // A row's minimum is at most one above the previous row's: both rows exceed the limit, and so will all later ones.
     if (Math.min(...row) > MOST_SLIPS + 1) return Infinity
   }
   return at(a.length, b.length)

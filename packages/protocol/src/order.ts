@@ -22,15 +22,15 @@ const Order = z.object({
   version: z.number().int(),
   /** delay after this request, ms */
   delayMs: z.number(),
-  /** instant on Redis's clock before which `start` refuses: the fetcher waits for it in its slot. 0: the lane was already due */
+  /** instant of the ledger before which `start` refuses: the fetcher waits for it in its slot. 0: the lane was already due */
   notBefore: z.number().default(0),
-  /** the first candidate of the lane; for kind robots it only waits */
+  /** id of the first candidate of the lane; for kind robots that candidate only waits */
   id: z.string(),
   /** the crawl of the candidate */
   crawl: CrawlName.default(DEFAULT_CRAWL),
-  /** the permit token that asked for this robots fetch; absent: a crawl did */
+  /** name of the permit token whose caller needs this robots fetch; absent: a crawl needs it */
   by: z.string().optional(),
-  /** for a robots fetch: no permit and no URL of the origin is known */
+  /** whether a robots fetch is for an origin without a known permit or URL */
   isUnclaimed: z.boolean().optional(),
   /** the registrable domain or host whose redirect led here */
   from: z.string().optional(),
@@ -80,7 +80,7 @@ function readOrder(data: unknown): ReadOrder {
 /**
  * An order as its job carries it: without members that hold their default. Every byte of a job passes through Redis's scripts three times;
  * most orders become a third shorter.
- * @param now  Redis's clock, ms: a due time in the past is omitted
+ * @param now  the ledger's time, ms: a due time in the past is omitted
  */
 export function writtenOrder(order: Order, now: number): WrittenOrder {
   const { agent, origin, path, fence, version, delayMs, id, by, from, expiresAt, meta, request } = order

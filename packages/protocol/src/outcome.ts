@@ -15,7 +15,10 @@ export type RuleRef = { rule: string; line: number; group: string[] }
  */
 export type ArchiveRef = { file: string; offset: number; length: number; ref?: string }
 
-/** Each member of an outcome has values of one JSON type, because programs that read tables infer the type from the first lines. */
+/**
+ * '' instead of false for a complete body: each member of an outcome has values of one JSON type, because programs that read tables infer
+ * the type from the first lines.
+ */
 export const TRUNCATED = ['', 'length', 'time', 'disconnect', 'type'] as const
 export type Truncated = (typeof TRUNCATED)[number]
 
@@ -48,7 +51,7 @@ export type OutcomeBody =
       truncated: Truncated
       /** `sha1:` + base32 of the body's bytes on the wire, in the format of WARC payload digests */
       digest: string
-      /** instant, ms since 1970 UTC, of the clock of `at` */
+      /** instant, ms since 1970 UTC, on the same clock as `at` */
       startedAt: number
       ms: number
       address: string
@@ -96,7 +99,7 @@ export type Outcome = OutcomeBody & {
   meta?: Record<string, unknown>
 }
 
-/** The candidate of an outcome, and when it ended, after how many requests. */
+/** The candidate of an outcome, when it ended, and after how many requests. */
 export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta' | 'crawl'> & {
   crawl?: string | undefined
   meta?: Outcome['meta'] | undefined

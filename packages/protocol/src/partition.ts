@@ -21,12 +21,12 @@ export function slotOf(tag: string): number {
 
 /** The tag of partition 0, for any number of partitions. */
 const FIRST = '{decorum:0}'
-/** Largest distance of a tag's slot from its place in the ring: found among about a thousand names. */
+/** Largest distance of a tag's slot from its place in the ring, in slots: one of about a thousand names is that near. */
 const TOLERANCE = 8
 
 /**
  * The hash tags, braces included, of `count` partitions, in order. Partition 0 is always `{decorum:0}`.
- * @param there  tags in use: those that are placed well for the new number stay, in their order, before new ones
+ * @param there  tags in use: those near a place of the new number are kept, in their order and before new ones
  */
 export function partitionTags(count: number, there: readonly string[] = [FIRST]): string[] {
   const first = slotOf(bare(FIRST))

@@ -15,7 +15,7 @@ export function printable(text: string): string {
   })
 }
 
-/** The same for every text in a value that is about to be printed, property names included. */
+/** Makes every text in a value printable, property names included. */
 export function printableAll<T>(value: T): T {
   if (typeof value === 'string') return printable(value) as T
   if (Array.isArray(value)) return value.map(printableAll) as T
@@ -28,7 +28,7 @@ export function printableJson(value: unknown, space?: number): string {
   return escapeJson(JSON.stringify(value, undefined, space))
 }
 
-/** The same for JSON text, such as a line of a log. */
+/** Escapes unprintable characters in JSON text, such as a line of a log. */
 function escapeJson(json: string): string {
   return json.replace(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (character) =>
     character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),

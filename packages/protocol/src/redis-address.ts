@@ -9,7 +9,7 @@ export type RedisAddress =
   | { kind: 'socket'; path: string; db: number; login: RedisLogin }
   /** the same login for every node */
   | { kind: 'cluster'; nodes: RedisNode[]; login: RedisLogin }
-  /** `login`: for the master; `ofSentinels`: for the Sentinels, with TLS if the master has it */
+  /** `login`: of the master; `ofSentinels`: of the Sentinels, with TLS if the master has it */
   | { kind: 'sentinel'; sentinels: RedisNode[]; master: string; db: number; login: RedisLogin; ofSentinels: RedisLogin }
 export type RedisNode = { host: string; port: number }
 export type RedisLogin = { username?: string; password?: string; tls?: RedisTls }
@@ -18,7 +18,7 @@ export type RedisTls = { ca?: string; cert?: string; key?: string; servername?: 
 
 const FORMS =
   'redis://host:6379, several of those separated by commas for a cluster, sentinel://host:26379/master, or unix:///path'
-/** The parameters of the query, and the addresses that allow them. */
+/** The query parameters that each kind of address allows. */
 const OF_TLS = ['ca', 'cert', 'key', 'servername'] as const
 const OF_QUERY: Record<Kind, readonly string[]> = {
   server: ['db', 'cluster', ...OF_TLS],
@@ -34,7 +34,7 @@ export class RedisAddressError extends Error {
   readonly code = 'REDIS_ADDRESS'
 }
 
-/** How to write user and password. */
+/** Message: how to write user and password. */
 export const ENCODE =
   'user and password stand percent-encoded in REDIS_URL (@ as %40, : as %3A, / as %2F, # as %23, ? as %3F, comma as %2C, % as %25)'
 
@@ -99,7 +99,7 @@ export function readRedisAddress(text: string): RedisAddress {
 const ONE_SCHEME = 'nodes of one cluster are all redis:// or all rediss://'
 const SENTINELS = 'an address such as sentinel://host:26379,other:26379/name-of-the-master is needed'
 
-/** A URL has no user and password without a host. */
+/** Adds a host to a socket's address with a login, because a URL has no user and password without a host. */
 const hosted = (part: string): string => part.replace(/^(unix:\/\/[^/]*@)\//, '$1localhost/')
 
 /** An invalid address that contains an @ usually holds an unencoded password. */

@@ -53,5 +53,5 @@ export const REQUEST_FIELDS = {
     .optional(),
 } satisfies { [F in keyof Required<RequestShape>]: z.ZodType<RequestShape[F]> }
 
-/** As an order carries it. */
+/** The shape of a request as an order carries it. */
 export const OrderedShape: z.ZodType<RequestShape> = z.strictObject(REQUEST_FIELDS)

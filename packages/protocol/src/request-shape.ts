@@ -1,20 +1,20 @@
 /**
- * How a frontier may shape the request for its candidate. One closed list: a candidate has these fields beside its own, the lane's entry
- * and the order carry them together as `request`. The fleet's own requests for robots.txt are never shaped. A shape can only make a request
- * smaller: limits of the fleet stay in force.
+ * The closed list of fields by which a frontier may shape the request for its candidate. A candidate has them among its other fields; the
+ * lane's entry and the order carry them together as `request`. The fleet's own requests for robots.txt are never shaped. A shape can only
+ * make a request smaller: limits of the fleet stay in force.
  */
 
 import { mediaTypeOf } from './media-type.ts'
 export type RequestShape = {
   /** default GET */
   method?: 'GET' | 'HEAD' | undefined
-  /** further headers, by name; none that identify the sender, the target or the framing */
+  /** further headers, by name; none about the sender, the target or the framing */
   headers?: Record<string, string> | undefined
-  /** the ETag of the existing copy: 304 ends as `unchanged` */
+  /** the ETag of the frontier's copy: an answer 304 ends as `unchanged` */
   ifNoneMatch?: string | undefined
-  /** the Last-Modified of the existing copy: 304 ends as `unchanged` */
+  /** the Last-Modified of the frontier's copy: an answer 304 ends as `unchanged` */
   ifModifiedSince?: string | undefined
-  /** the `digest` in the outcome of the existing copy: the same bytes end as `unchanged` */
+  /** the `digest` in the outcome of the frontier's copy: an answer with the same bytes ends as `unchanged` */
   knownDigest?: string | undefined
   /** limit of the body on the wire, bytes; never more than PAGE_MAX_BYTES */
   maxBytes?: number | undefined

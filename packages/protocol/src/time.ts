@@ -32,7 +32,7 @@ export interface Clock {
   cancel(timer: Timer | undefined): void
   /**
    * Resolves when at least `ms` have passed, or as soon as `signal` aborts; it never rejects.
-   * @param options.ref  false: the process may end meanwhile
+   * @param options.ref  false: the sleep does not keep the process alive
    */
   sleep(ms: number, options?: { signal?: AbortSignal; ref?: false }): Promise<void>
   /** [0, 1), for jitter: not for values that must be hard to guess */
@@ -57,7 +57,7 @@ export const systemClock: Clock = {
 /** The time limit of a call, and the clock that measures it. */
 export type Deadline = { clock: Clock; ms: number }
 
-/** A signal that aborts after `ms`. The process may end meanwhile. */
+/** A signal that aborts after `ms`. Its timer does not keep the process alive. */
 export function abortAfter(clock: Clock, ms: number): AbortSignal {
   const late = new AbortController()
   clock
