@@ -1,15 +1,15 @@
-/** The delay of a lane as the ledger knows it, and its source. Pages, commands and the API all use this file. */
+/** Computes the delay of a lane, and its source, from the ledger's facts: for pages, commands and the API alike. */
 import type { AdaptiveDelay, Agent } from '@decorum/config'
 import type { PolicyOfSite } from './site-policy.ts'
 
 export type DelayOwed = {
   delayMs: number
   /**
-   * floor: the agent's own · crawl-delay: the site's · cap: the site asked for more · operator: set by an operator · policy: of the site ·
-   * consent: the policy of a site that has consented to it
+   * floor: the agent's own · crawl-delay: the site's · cap: the agent's maximum, because the site asks for more · operator: set by an
+   * operator · policy: of the site's policy · consent: the same, from a site that has consented to it
    */
   from: 'floor' | 'crawl-delay' | 'cap' | 'operator' | 'policy' | 'consent'
-  /** the site's crawl-delay, seconds, when it was reduced to the maximum */
+  /** the site's crawl-delay, seconds; set only if it was reduced to the agent's maximum */
   clampedFrom?: number
   /** after a slow answer the delay is longer: factor × the duration of the exchange, within [floorMs, capMs] */
   adaptive?: AdaptiveDelay

@@ -8,7 +8,7 @@ import type { RobotsTxt } from '@decorum/robots'
 export type Delay = {
   /** ms */
   delayMs: number
-  /** crawl-delay as the site wrote it, seconds, when it was reduced to the maximum */
+  /** crawl-delay as the site wrote it, seconds; set only if it was reduced to the agent's maximum */
   clampedFrom?: number
 }
 
@@ -16,8 +16,8 @@ export type Delay = {
 export const tokensOf = (agent: Agent): string[] => [agent.name, ...agent.fallbacks]
 
 /**
- * @param rules       those in force, if any
- * @param recordedMs  the ledger's record of earlier rules; it still counts while none are in force
+ * @param rules       the rules in force, if any
+ * @param recordedMs  delay of earlier rules as the ledger recorded it, for a time without rules in force; the longest delay counts
  */
 export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined, recordedMs = 0): Delay {
   const delay = delayByRules(agent, rules)

@@ -6,7 +6,7 @@
 import { type PaceGroupSettings, readPaceGroups } from '@decorum/config'
 import { hostOf, registrableDomain } from '@decorum/protocol'
 
-/** The delay that a group shares, as lanes of the ledger: one of these places must be free. All are in one partition. */
+/** A group as lanes of the ledger, one for each request that may be in flight: a request takes a free one. All are in one partition. */
 export type PaceLanes = {
   lanes: { agent: string; origin: string }[]
   /** ms; undefined: the delay of the request itself */
@@ -63,7 +63,7 @@ function paceGroups({ host, domain, address, lists }: PaceGroupSettings): PaceGr
 
 type Group = { delayMs?: number | undefined; inFlight: number; sharedByAgents: boolean }
 
-/** Places differ by a port that no origin has, so that they stay in one partition. */
+/** The lanes of a group differ only by a port, so that they stay in one partition; no origin has such a name. */
 function paceLanesOf(agent: string, kind: string, name: string, group: Group): PaceLanes {
   const lanes = Array.from({ length: group.inFlight }, (_, place) => ({
     agent: group.sharedByAgents ? EVERYBODY : agent,

@@ -15,8 +15,8 @@ export type PolicyThen = {
 }
 
 /**
- * @returns the policies of a host that were in force at any time within a stretch; undefined when it had none. Before the first version
- * there were none.
+ * @returns the policies of a host that were in force at any time between `from` and `to`; a member is undefined while the host had none, as
+ * before the first version
  */
 export function policyHistory(
   versions: readonly PolicyVersion[],

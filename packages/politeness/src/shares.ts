@@ -1,6 +1,6 @@
 /**
- * Distributes slots among groups, so that no group has all of them for long. Each request counts for one group in each of several ways (who
- * asked, which domain it goes to …), and may take a slot when it may in all of them. Pure, except for the clock that is passed in.
+ * Distributes slots among groups, so that no group has all of them for long. Requests are grouped in several ways (by their sender, by the
+ * domain they go to …); a request may take a slot when its group in each way may. Pure, except for the clock that is passed in.
  *
  * A group is within its share while it holds less than `size / groups` (groups of the last seconds count), and never less than one slot:
  * then it takes any free slot. A group beyond its share takes idle slots, as long as the number that stays free is what the others, each
@@ -47,7 +47,7 @@ export class Shares {
     return this.#taken
   }
 
-  /** @returns the first of its groups that already holds its share while others need the free slots; undefined: it may take one */
+  /** @returns the first group of a request that holds its share while others need the free slots; undefined: the request may take a slot */
   beyond(groups: Groups): string | undefined {
     const now = this.#clock.monotonic()
     const left = this.#size - this.#taken - 1
@@ -67,7 +67,7 @@ export class Shares {
     this.#change(groups, 0, by)
   }
 
-  /** The groups with most slots, among those that the predicate accepts. */
+  /** The `count` groups that hold most slots, among those that the predicate accepts. */
   most(count: number, isWanted: (group: string) => boolean = () => true): Share[] {
     return this.#ways
       .flatMap((way) => way.held())
@@ -94,7 +94,7 @@ class Way {
   #size: number
   /** share of one group */
   #share: number
-  /** slots of the groups within their shares; and the same with waiting requests */
+  /** `within`: slots held by groups within their shares; `wanted`: the same with their waiting requests, up to the share */
   #within = 0
   #wanted = 0
   /** the recent maximum of `wanted`, as of `peakAt` */

@@ -9,8 +9,8 @@ export type PolicyOfSite = SitePolicy & {
 }
 
 /**
- * The names under which a host may have a policy, most specific first: the host itself; then for each name above it, "below the name"
- * before the registrable domain with everything below. One policy applies, as a whole: policies are not combined.
+ * The names under which a host may have a policy, most specific first: `host` and `domain:host`, then `*.name` and `domain:name` for each
+ * name above it. One policy applies as a whole: policies are not combined.
  */
 export function sitesOf(host: string): string[] {
   const names = host.startsWith('[') ? [host] : host.split('.').map((_, at, labels) => labels.slice(at).join('.'))
@@ -36,10 +36,10 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * When a site with visiting hours may be requested: now, or when its hours next begin. Hours begin with their first minute and end before
- * their last one.
+ * When a site with visiting hours may be requested: now, or when its hours next begin. `from` is the first minute of the
+ * hours, `to` the first minute after them.
  * @param at       wall clock, ms
- * @param spareMs  nothing begins within this time before the end
+ * @param spareMs  nothing begins within this time before the end of the hours
  * @returns        an instant of the wall clock, never before `at`
  */
 export function opensAt({ from, to }: Hours, at: number, spareMs = 0): number {

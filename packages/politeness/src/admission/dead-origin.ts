@@ -1,7 +1,7 @@
 /**
- * Answers to a robots fetch that concern the address and not the site; they end URLs until the next robots fetch is due
- * (docs/spec/robots.md §6): an origin that the address guard refuses, at once; a host name that does not exist, after as many tries as a
- * URL has.
+ * Failures of a robots fetch that concern the address and not the site. They end URLs until the next robots fetch is due
+ * (docs/spec/robots.md §6): at once when the address guard refuses the origin; when its host name does not exist, after as many tries as
+ * a URL has.
  */
 import type { FailureReason } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
@@ -18,7 +18,7 @@ export function deadOrigin(
   return undefined
 }
 
-/** The number of consecutive answers of the latest kind. */
+/** Number of consecutive answers of the latest kind. */
 function failuresInARow(state: RobotsState): number {
   const others = Object.entries(state.heard ?? {}).filter(([kind]) => kind !== state.answer?.kind)
   const since = others.map(([, heard]) => heard.since)

@@ -19,7 +19,7 @@ import { LRUCache } from 'lru-cache'
 import { tokensOf } from '../index.ts'
 import { Recent } from './recent.ts'
 
-/** Size of the cache of compiled rules, by the weight of their source. */
+/** Limit of the cache of compiled rules: a rule set weighs three times the length of its source. */
 const RULES_BYTES = 64 * 1024 * 1024
 /** The least weight of a rule set in that cache. */
 const RULES_FLOOR_BYTES = 2_048
@@ -85,7 +85,7 @@ export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>
     },
     /** Remembers, for intake, a state that came with a reserved lane. */
     remember: (origin: string, state: RobotsState, now: number): void => seen.set(origin, { state, at: now }),
-    /** sets another first retry of an unreachable robots.txt, from the next verdict on */
+    /** sets the time until the first retry of an unreachable robots.txt, ms, from the next verdict on; undefined: the profile's */
     setRetry(next: number | undefined): void {
       policyOf = policiesWith(next)
     },

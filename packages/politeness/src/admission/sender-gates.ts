@@ -1,5 +1,5 @@
 /**
- * The gates that only a sender can judge, from its judgement of a URL: one answer for stored URLs, permits, further requests and shadow
+ * The gates that only a sender can judge, from its judgement of a URL: the same for stored URLs, permits, further requests and shadow
  * mode. The table of gates (packages/protocol/src/gates.ts) says for which requests they count. A stopped address is found when a turn is
  * taken (packages/sending/src/leases/turn.ts).
  */
