@@ -95,7 +95,7 @@ export type AdaptiveDelay = { factor: number; floorMs: number; capMs: number }
 type Entry = z.output<typeof AgentEntry>
 type Decided<T> = { [K in keyof T]-?: Exclude<T[K], undefined> }
 
-/** An entry of DECORUM_AGENTS with its defaults, and what follows from it. */
+/** An entry of DECORUM_AGENTS with its defaults and derived members. */
 export type Agent = Decided<Omit<Entry, 'adaptiveDelay' | 'pool'>> & {
   /** the name in lower case: used in lane names */
   key: string
@@ -130,7 +130,7 @@ export const LIVE_MEMBERS = [
   ...(['honourCrawlDelay', 'honourVisitTime', 'honourNoarchive'] as const),
 ]
 
-/** Applies the live members of known agents to a running process. */
+/** Takes the live members of `next` over into the same agents of a running process. */
 export function takeOverDelays(agents: Agents, next: Agents): void {
   for (const agent of agents.list) {
     const found = next.list.find(({ key }) => key === agent.key)

@@ -17,7 +17,7 @@ export type ForwardProxy = {
   authorization?: string
 }
 
-/** The entry for every agent that has none. */
+/** Name of the entry for all agents without one of their own. */
 const OTHERS = '*'
 
 function proxyAddress(text: string): boolean {

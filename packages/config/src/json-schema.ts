@@ -19,7 +19,7 @@ const FILES = {
   DECORUM_PERMIT_TOKENS: { schema: PermitTokensFile, title: 'Who may ask a Decorum fleet for permits' },
 }
 
-/** One of the settings that are too large for a line. */
+/** The JSON Schema of a setting that is too large for a line. */
 export function fileJsonSchema(name: keyof typeof FILES): JsonSchema {
   const { schema, title } = FILES[name]
   return { title: `${title} (${name})`, ...z.toJSONSchema(schema, { io: 'input' }) }

@@ -10,9 +10,9 @@ type Form<T extends z.ZodType> = {
   schema: T
   /** the names of all members: for a misspelt one the nearest is suggested */
   members: readonly string[]
-  /** it may hold passwords, so no part of it is quoted */
+  /** whether it may hold passwords: then no part of it is quoted */
   isSecret?: boolean
-  /** looks at the JSON before the schema does. @throws Error */
+  /** checks the JSON before the schema does. @throws Error */
   inspect?: (json: unknown) => void
 }
 

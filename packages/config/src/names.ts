@@ -45,7 +45,7 @@ const FORMER: ReadonlyMap<string, string> = new Map([
   ['ROBOTS_BODIES_MAX_BYTES', 'it is always 512 MiB'],
 ])
 
-/** Former names that a stored document may still hold with an effect; and their values that had none. */
+/** Former settings that a stored document may still hold, each with the value that had no effect. */
 const OF_DOCUMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['S3_PREFIX', null],
   ['S3_REGION', 'us-east-1'],

@@ -17,7 +17,7 @@ export const wrongSettings = (...lines: string[]): SettingsError =>
 /**
  * Reads the settings that a schema names. An empty variable counts as absent: compose files and shells write `X=` for "not
  * set".
- * @throws SettingsError naming each wrong variable, what is right and what was given; each relation that does not hold; and each misspelt name
+ * @throws SettingsError naming each wrong variable with valid and given value, each relation that does not hold, and each misspelt name
  */
 export function readSettings<T extends z.ZodObject>(schema: T, env: Record<string, string | undefined>): z.output<T> {
   const given = Object.fromEntries(
@@ -43,7 +43,7 @@ function rightOnes({ shape }: z.ZodObject, given: Record<string, unknown>): Reco
   )
 }
 
-/** Converts any error of a reader of settings to a SettingsError. */
+/** Runs a function that reads settings, and converts any of its errors to a SettingsError. */
 export function readingSettings<T>(read: () => T): T {
   try {
     return read()

@@ -1,6 +1,6 @@
 /**
- * Parses SITE_POLICIES: what sites are granted, or ask for. A site is a host, a registrable domain with everything below it, or everything
- * below a name. @decorum/politeness decides which policy applies to a host, and the ledger applies it.
+ * Parses SITE_POLICIES: delays, hours and budgets that sites are granted or ask for. A site is a host, a registrable domain with everything
+ * below it, or everything below a name. @decorum/politeness decides which policy applies to a host, and the ledger applies it.
  */
 import { readUrl, registrableDomain } from '@decorum/protocol'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { readJsonSetting } from './json-setting.ts'
 
 const DAY_MS = 86_400_000
 const HOURS = /^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)$/
-/** A limit, because all policies are written to each partition in one step. */
+/** Most policies: all of them are written to each partition in one step. */
 const MOST = 1_000
 
 export const SitePolicyEntry = z

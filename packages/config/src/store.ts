@@ -11,7 +11,7 @@ export type StoreSettings = {
   secretAccessKey: string
 }
 
-/** Options of a folder on its way to the store: the store, the size of one file, and of all waiting files. */
+/** Options of a folder whose files are uploaded: the store, the largest size of one file, and of all files that wait. */
 export type StoreOptions = { settings: StoreSettings; fileBytes: number; maxBytes: number }
 
 const NEEDED = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const

@@ -9,7 +9,7 @@ const MAX_SHOWN = 80
 /**
  * One line per wrong value that a schema has refused.
  * @param given    the input: the value at each issue's path is quoted
- * @param name     the beginning of the paths: the name of the variable, if the input is one
+ * @param name     the beginning of each path: the variable's name, if the input is the value of one variable
  * @param members  names of all members that exist; for a misspelt one the nearest is suggested
  */
 export function wrongValues(

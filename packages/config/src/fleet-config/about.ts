@@ -1,4 +1,4 @@
-/** The description that a process gives of itself in the fleet's roll. */
+/** The description of itself that a process announces to the fleet. */
 import { hostname } from 'node:os'
 import type { About } from '@decorum/ledger'
 import { readBuild } from './build.ts'
@@ -7,7 +7,7 @@ import type { Following } from './follow.ts'
 export const BUILD = readBuild()
 export const VERSION = BUILD.version
 
-/** Number of settings named; more are left out, because the roll is read once a second. */
+/** Most settings that are named: announcements are read once a second, so they should be short. */
 const MOST_PENDING = 8
 
 export function aboutThisProcess(

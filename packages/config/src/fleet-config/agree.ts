@@ -33,24 +33,24 @@ export type AgreeOptions = {
   env: Env
   /** settings that this process uses; none: it reads the document and never writes it */
   reads: readonly SettingName[]
-  /** replace the usual defaults, when this process decides */
+  /** defaults that replace the usual ones for settings that this process decides */
   defaults?: Env
-  /** the author of a document that does not exist yet */
+  /** author of a version that this process writes */
   by: string
   /**
-   * The process is the whole fleet, and decides where only environments have decided before. `new`: of all settings; `resumed`: of those that
-   * its environment gives, and all others stay as they were.
+   * Set if the process is the whole fleet: it may then replace a document that was made only from environments. `new`: it decides every
+   * setting; `resumed`: it decides those that its environment gives, and keeps the others.
    */
   wholeFleet?: 'new' | 'resumed' | undefined
 }
 
 const deadline = { clock: systemClock, ms: 2_000 }
-/** Each of several processes that start at once may be overtaken by every other one. */
+/** Most attempts to write. Each of several processes that start at once may be overtaken by every other one. */
 const TRIES = 50
 
 /**
  * Opens a separate connection for the document.
- * @throws LedgerUnavailableError when Redis does not answer · LedgerUnfitError when it is unsuitable, as `openLedger`
+ * @throws as `openLedger`: LedgerUnavailableError when Redis does not answer · LedgerUnfitError when it is unsuitable
  */
 export async function connectForConfig(address: string): Promise<RedisLink> {
   const redis = linkTo(address, { away: 'fail', lazyConnect: true })

@@ -13,7 +13,7 @@ export const POLL_MS = 400
 export type Followed = {
   /** the version that this process applies */
   version: number
-  /** restart: changes that this process applies only after a restart */
+  /** changes that this process applies only after a restart */
   pending: Difference[]
 }
 
@@ -31,7 +31,7 @@ export type FollowOptions = {
    */
   apply(env: Env): Promise<Agents> | Agents
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
-  /** called when processes that differ in such a setting cannot share lanes: this one must end */
+  /** called when this process differs from the document in an `identity` setting: it cannot share lanes, and must end */
   onUnfit(error: LedgerUnfitError): void
 }
 
@@ -97,7 +97,7 @@ export function follow(options: FollowOptions): Following {
 }
 
 /**
- * The document, to be changed: if Redis has just lost later versions, running processes restore the latest of them before this resolves.
+ * Reads the document for a change. If Redis has just lost later versions, running processes restore the latest of them first.
  */
 export async function readLatest(redis: RedisLink): Promise<Version | undefined> {
   await systemClock.sleep(2 * POLL_MS + 200)

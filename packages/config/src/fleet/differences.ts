@@ -71,8 +71,8 @@ const LIVE = new RegExp(`\\.(${LIVE_MEMBERS.join('|')})(\\.|$)`)
 const IDENTITY = /\.(name|fallbacks|profile)$/
 
 /**
- * Running processes apply new delays of agents. An agent that some processes do not know yet is safe, since those defer its lanes;
- * processes that read the rules of one agent differently are not.
+ * Running processes apply new delays of agents. Adding an agent is safe while some processes lack it, since they defer its lanes.
+ * Processes that read the rules of one agent differently are not safe.
  */
 function changeOf(setting: SettingName, path: string): Change {
   if (setting !== 'DECORUM_AGENTS') return (SETTINGS[setting] as Setting).fleet ?? 'restart'

@@ -1,4 +1,4 @@
-/** Compares a process's environment with the fleet's document: what the process takes, what it adds, and contradictions. */
+/** Compares a process's environment with the fleet's document: values that the process takes or adds, and contradictions. */
 import type { SettingName } from '../settings.ts'
 import { differences, shown } from './differences.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readValue, textOf } from './values.ts'
@@ -12,8 +12,8 @@ export function valuesOfEnvironment(env: Env): FleetValues {
 }
 
 /**
- * The document with this process's decisions added: undecided settings that are given to the process or that it reads.
- * @param reads  the settings that this process uses: their defaults are decided when it starts
+ * The document with this process's decisions added: for undecided settings its own values, or the defaults of those that it reads.
+ * @param reads  the settings that this process uses
  */
 export function settled(document: FleetValues, given: FleetValues, reads: readonly SettingName[]): FleetValues {
   const values = { ...document }

@@ -60,7 +60,7 @@ export function defaultValueOf(name: SettingName): Json {
   return text === undefined ? null : readValue(name, text)
 }
 
-/** Checks a JSON value. @throws Error as `readValue` does; a list may be written as an array, and null means none */
+/** Checks a JSON value. A list may be an array; null and '' mean the default. @throws Error as `readValue` does */
 export function readJsonValue(name: SettingName, json: unknown): Json {
   if (json === null || json === '') return defaultValueOf(name)
   const isObject = OBJECTS.has(name)

@@ -15,13 +15,13 @@ export type Setting = {
   /** the reason for the default, in one sentence */
   reason: string
   roles: readonly Role[]
-  /** how a running fleet applies another value, if all processes have one value, from the fleet's document; absent: each has its own */
+  /** for a setting of the fleet's document, which has one value for all processes: how a change is applied; absent: each has its own */
   fleet?: Change
 }
 
 /**
- * `live`: it affects only decisions from then on. `restart`: each process applies it when it starts. `identity`: processes that differ in it
- * cannot share lanes, so all stop before it changes.
+ * How a change is applied. `live`: by running processes, for later decisions. `restart`: by each process when it starts. `identity`:
+ * processes that differ in the setting cannot share lanes, so all stop before it changes.
  */
 export type Change = 'live' | 'restart' | 'identity'
 

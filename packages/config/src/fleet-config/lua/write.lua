@@ -3,11 +3,11 @@
   KEYS     {decorum:partitions}:config, a hash: version, at, record; and {decorum:partitions}:config-history, a list of
            'version at record', the latest last
   ARGV     expected: the version from which this record was made; '' for any earlier one
-           least: the least version that it gets
+           least: the least version that the record gets
            at: when it was decided, ms by the clock of Redis; '' for now
            record: as JSON;  most: number of versions to keep
   Returns  'written', 'kept' or 'overtaken'; the version in force, and its `at`
-  Keeps    a version is never used for two records: where another record has the version of this one, this one gets
+  Keeps    a version is never used for two records: if another record has the wanted version already, this one gets
            the next.
 ]]
 local expected, least, at, record = ARGV[ARG.expected], tonumber(ARGV[ARG.least]), ARGV[ARG.at], ARGV[ARG.record]
