@@ -9,10 +9,11 @@ export type Arg = string | number | Buffer
 
 /**
  * Arguments that precede those of every verb.
- * time: the latest time of the ledger that the caller is sure of, ms: the last one that it saw, plus what has passed on its own monotonic
- * clock since; '' from a process that has only just started. '/time/excess' while the clock of Redis runs faster than the caller's: the
- * share of its time that has not passed (redis-clock.ts). Tests: 'now/time' or 'now/time/excess', where now replaces the clock of Redis.
- * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine; longestLeaseMs: the first of these.
+ * time: the latest time of the ledger for which the caller can vouch, ms: the time of the last reply, plus the time since then on the
+ * caller's monotonic clock; '' from a process that has only just started. '/time/excess' while the clock of Redis runs faster than the
+ * caller's: the share of its time that it gains (redis-clock.ts). Tests: 'now/time' or 'now/time/excess', where now replaces the clock of
+ * Redis.
+ * holdMs: how long nothing is granted after Redis forgot or its clock leapt: longest lease + quarantine; longestLeaseMs: that lease.
  * knownEpoch: the epoch that the caller knows, '' from a process that has just started.
  */
 export const EVERY_CALL = ['time', 'holdMs', 'longestLeaseMs', 'knownEpoch'] as const
@@ -109,7 +110,8 @@ export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
 export const POLICY_ITEM = item('site', 'policy')
 /**
- * reason: the reason of the outcome for which the note is an example, or ''; backOff: '1' when the note is about the back-off that followed
+ * reason: the reason of the outcome for which the note is an example, or ''; backOff: '1' when the note is about the back-off that
+ * followed, else ''
  */
 export const NOTE_ITEM = item('origin', 'reason', 'text', 'backOff')
 export const STOP_ITEM = item('name', 'till')
@@ -124,7 +126,7 @@ export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchU
 export const START_ANSWER = joined('answer', 'waitMs', 'paceFence', 'paceDelayMs')
 export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane', 'paceFence', 'paceDelayMs')
 export const NEXT_ANSWER = row('answer', 'waitMs', 'gate', 'turn', 'endedAt')
-/** Joined by '|' in a reply of grant; GRANT_WAIT where the answer is wait. */
+/** The answer to one permit in a reply of grant, joined by '|'; GRANT_WAIT when `answer` is 'wait'. */
 export const GRANTED = row('answer', 'waitMs', 'fence', 'delayMs', 'paceFence', 'paceDelayMs')
 export const GRANT_WAIT = row('answer', 'waitMs', 'gate', 'holder')
 export const EXTENDED = row('answer', 'gate', 'leftMs')

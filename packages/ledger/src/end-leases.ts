@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts'
 import type { Reaped } from './types.ts'
 
 export type EndingLeases = {
-  /** called after each call that ended leases or searched for them */
+  /** called after each call of `reap`, whether or not leases have ended */
   onReaped?: (reaped: Reaped) => void
   /** called before the end of each robots fetch is recorded */
   onRobotsFetch?: () => void
@@ -12,7 +12,7 @@ export type EndingLeases = {
 
 /**
  * Ends the expired leases of a partition. A robots fetch that ended this way is recorded as a timeout.
- * @throws LedgerUnavailableError; what was not recorded by then expires
+ * @throws LedgerUnavailableError; a robots fetch that is not recorded by then expires
  */
 export async function endLeases(
   ledger: Pick<Ledger, 'reap' | 'record' | 'now' | 'clock'>,

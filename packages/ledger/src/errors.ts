@@ -11,7 +11,7 @@ export class LedgerUnavailableError extends Error {
   }
 }
 
-/** This Redis cannot keep the promises: it evicts keys, is too old, or holds another number of partitions. */
+/** This Redis cannot keep the ledger's promises: it evicts keys, is too old, or holds another number of partitions. */
 export class LedgerUnfitError extends Error {
   override readonly name = 'LedgerUnfitError'
   readonly code = 'LEDGER_UNFIT'

@@ -1,4 +1,4 @@
-/** Checks once, at start, that this Redis can keep the promises. Errors and warnings address the person who set it up. */
+/** Checks once, at start, that this Redis can keep the ledger's promises. Errors and warnings address the person who set it up. */
 import type { Deadline } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { Redis } from 'ioredis'
@@ -54,12 +54,12 @@ const isNode = (info: string): boolean => info.includes('cluster_enabled:1')
 const ONE_NODE =
   'this Redis is a node of a cluster: write ?cluster behind REDIS_URL, or name several of its nodes, separated by commas'
 
-/** @throws LedgerUnfitError when a connection to one server has met a node of a cluster */
+/** @throws LedgerUnfitError when the connection was made for a single server, and this server is a node of a cluster */
 export async function checkOneServer(redis: RedisLink): Promise<void> {
   if (!redis.isCluster && isNode(await redis.info('cluster'))) throw new LedgerUnfitError(ONE_NODE)
 }
 
-/** undefined where CONFIG is not allowed, as on managed servers */
+/** @returns `cluster-require-full-coverage`; undefined where CONFIG is not allowed, as on managed servers */
 async function coverage(redis: Redis): Promise<string | undefined> {
   const answer = await redis.config('GET', 'cluster-require-full-coverage').catch(() => [])
   return (answer as string[])[1]
@@ -73,7 +73,7 @@ const TAKES_AWAY =
  * How long a server without a ledger has certainly held none: its uptime, if nothing was removed since it started. Leases of an earlier
  * ledger have had that long to end.
  * @param info  the reply of `INFO everything`, of a Redis without a ledger
- * @returns     ms; undefined when the server may have held a ledger since
+ * @returns     ms; undefined when the server may have held a ledger since it started
  */
 export function emptySinceMs(info: string): number | undefined {
   const field = (name: string): string => infoField(info, name)

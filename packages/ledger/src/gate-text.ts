@@ -1,6 +1,6 @@
 /**
- * Makes the functions of lua/lib/gates.lua when the scripts are loaded: one for each kind of request and moment that a script uses, which
- * calls the readers of the gates that count one after the other. Nothing is interpreted at run time.
+ * Makes the functions of lua/lib/gates.lua when the scripts are loaded: one for each kind of request and moment that a script uses. Each
+ * calls the readers of the gates that count, one after the other. Nothing is interpreted at run time.
  */
 import {
   GATE_TABLE,

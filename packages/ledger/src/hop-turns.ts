@@ -4,7 +4,7 @@ import type { Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { withDeadline } from './scripts.ts'
 
-/** @param name  the host, and the kind of turn · @returns 0: the turn is taken; else ms until the next one */
+/** @param name  the host, and the kind of turn · @returns 0: this call took the turn; else ms until the next turn */
 export async function takeHopTurn(
   redis: RedisLink,
   keys: Keys,

@@ -1,11 +1,11 @@
 /**
- * What a change of the number of partitions does with everything that a ledger stores. Hosts whose partition changes move there, and
- * nothing that held them back or was counted for them may stay behind. Each key of the layout, and each field of its records, has an entry
- * here; without one the code does not compile. packages/ledger/src/move carries the moves out.
+ * How each stored key and field moves when the number of partitions changes. Hosts move to their new partition together with everything
+ * that holds them back or was counted for them. Each key of the layout, and each field of its records, has an entry here; without it the
+ * code does not compile. packages/ledger/src/move carries the moves out.
  */
 import type { CRAWL, EPOCH, FIELD, KEY, MEMORY } from './layout.ts'
 
-/** Whose partition decides where an entry of a key, or the name behind its colon, belongs. */
+/** The kind of name that an entry of a key, or the text behind its colon, is: the partition of that lane, origin or host holds it. */
 export type Owner = 'lane' | 'origin' | 'host'
 
 export type KeyMove =
@@ -153,7 +153,7 @@ export const CRAWL_MOVES = {
   left: 'sum',
 } as const satisfies Record<keyof typeof CRAWL, CrawlMove>
 
-/** The fields of an origin, and of the memory of a lane, that are instants on the clock of their partition. */
+/** Whether a field of an origin, or (below) of the memory of a lane, is an instant on the clock of its partition. */
 export const ORIGIN_INSTANTS = {
   robotsState: false,
   robotsStateEnds: true,

@@ -49,16 +49,17 @@ export const KEY = {
   high: 'h:',
   /** the turns of the crawls of a lane, when it holds URLs of a crawl beside the default one (lib/turns.lua) */
   turns: 't:',
-  /** the turns of the crawls that ask for permits in a lane (lib/permit-turns.lua) */
+  /** the turns of the crawls that request permits in a lane (lib/permit-turns.lua) */
   permitTurns: 'pt:',
   /**
-   * the names of the crawls, with the versions of their records; followed by a name, the record of that crawl; and the lanes with its URLs
+   * the names of the crawls, with the versions of their records; then, each followed by a name: the record of that crawl, the lanes with
+   * its URLs, and its URLs taken in by host
    */
   crawls: 'crawls',
   crawl: 'crawl:',
   lanesOf: 'in:',
   hostsOf: 'hosts:',
-  /** forgotten crawls, for an hour (lua/record/crawl-forget.lua) */
+  /** crawls that were forgotten within the last hour (lua/record/crawl-forget.lua) */
   forgotten: 'forgotten',
   origin: 'o:',
   changed: 'changed',
@@ -111,10 +112,10 @@ export const EPOCH = {
   now: 'now',
   /** nothing is granted before this instant */
   holdUntil: 'hold',
-  /** ms by which the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
+  /** ms by which the ledger's time is ahead of Redis's clock; and a stretch of Redis's time that no process has confirmed: clock.lua */
   shift: 'shift',
   doubt: 'doubt',
-  /** while Redis's clock is slewed, the share of its time that has not passed: clock.lua */
+  /** while Redis's clock runs fast: the share of its time that it gains (clock.lua) */
   excess: 'excess',
   /** when Redis lost its latest writes, and when every request of that time has ended: lib/owed.lua */
   lost: 'lost',
@@ -124,14 +125,14 @@ export const EPOCH = {
   restartAnnounced: 'planned',
   /** the number of partitions, or `2>6` while it is being changed */
   partitions: 'of',
-  /** number of the change of partitions that may write here; and the change that is past its checks */
+  /** number of the change of partitions that may write here; and `2>6` once the checks of that change have passed */
   change: 'change',
   moving: 'moving',
   /** the least delays of the fleet's configuration, LEAST_DELAY; the version is also that of the policies */
   leastDelays: 'leastDelays',
-  /** the emergency stops in force: lib/stops.lua */
+  /** the emergency stops in force: gates/stops.lua */
   stops: 'stops',
-  /** the policies of sites: lib/site-policy.lua */
+  /** the policies of sites: gates/policies.lua */
   policies: 'policies',
   layout: 'layout',
   /** the latest upgrade from an earlier layout: `3>5`, and the instant on Redis's clock, ms */
@@ -152,7 +153,7 @@ export const LAST = { format: '<dds' } as const
 
 /**
  * An entry of the hash `policies`: when it was changed, then delay (ms), '1' for consent, visiting hours (from, to, in minutes), requests a
- * day, each '-' where there is none, and the policy as JSON. `dropped` replaces all of that when the site has no policy any more.
+ * day, each '-' where there is none, and the policy as JSON. Once the site's policy is removed, `dropped` replaces all but the instant.
  */
 export const POLICY = {
   pattern: '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$',
@@ -168,12 +169,12 @@ export const STOPS = { record: ':record', never: 'never', forever: FOREVER } as 
  * million origins (docs/scale.md).
  */
 export const FIELD = {
-  /** state-text.ts; and when the state ends, if that is before the hash ends */
+  /** the state (state-text.ts); and when the state ends, if that is before the hash ends */
   robotsState: 's',
   robotsStateEnds: 'robotsStateEnds',
   /** version of the rules: rises with each recorded answer */
   version: 'v',
-  /** '1' while no gate is closed: markChanged in origin.lua removes it */
+  /** '1' while no gate is closed: markChanged in gates.lua removes it */
   allOpen: 'p',
   /** followed by an agent: its delay in ms, and the seconds as written if they were clamped */
   delayOf: 'g:',
@@ -182,7 +183,7 @@ export const FIELD = {
   fetchFence: 'fetchFence',
   fetchUntil: 'fetchUntil',
   backOffUntil: 'backOffUntil',
-  /** consecutive counts: how often the origin asked for less, and how many connections failed */
+  /** numbers in a row: of incidents (429, 503), and of failures (no answer, or 403) */
   incidents: 'incidents',
   failures: 'failures',
   /** operations, set by operators */
@@ -199,7 +200,7 @@ export const FIELD = {
   overrideDelay: 'overrideDelay',
   overrideUntil: 'overrideUntil',
   overrideReason: 'overrideReason',
-  /** the version for which a new robots fetch was requested */
+  /** version of the rules that an operator wants to be fetched again */
   refetchVersion: 'refetchVersion',
   /** not stored, but shown by views: the origin's site and its policy; and the requests to its host today */
   policy: 'policy',
@@ -240,13 +241,13 @@ export const KEPT = {
   closedIndex: 10_000,
 } as const
 
-/** A Retry-After that is a date counts for at most as long as one that is a number of seconds. */
+/** The longest wait that a Retry-After date can request: as long as for a number of seconds. */
 export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
 
 /** Approximate memory that Redis uses for a robots.txt body beside its bytes: lib/body-budget.lua. */
 export const BODY = { besideBytes: 100 } as const
 
-/** The lists of a lane: those of the default crawl have these names; those of another crawl have '@' and the crawl behind. */
+/** The lists of a lane, by these names for the default crawl; for another crawl, '@' and its name are appended. */
 export const LIST = { normal: 'q', high: 'h' } as const
 type Base = (typeof LIST)[keyof typeof LIST]
 export type List = Base | `${Base}@${string}`
@@ -267,7 +268,7 @@ export const listsOf = (crawl: string): [List, List] => [listOf('high', crawl), 
 export const ANNOUNCED = { plain: '1', unknown: '2' } as const
 
 /**
- * `hasHigh` says that the lane has other lists than the one whose first URL is in the record: URLs of priority high, or of other crawls.
+ * Values of `hasHigh` in the memory of a lane: it may also have URLs of priority high, or of crawls other than the default one.
  */
 export const OTHERS = { high: '1', crawls: '2' } as const
 
@@ -303,7 +304,7 @@ export const CRAWL = {
   left: 'left',
 } as const
 
-/** The purpose of a lease; in an item that leaves with a completion, `candidate` is a redirect's target. */
+/** The purposes of leases; `candidate` is none: it marks a redirect's target among the items of LEAVING. */
 export const KIND = {
   page: 'page',
   robots: 'robots',
@@ -343,7 +344,7 @@ const LEASE_TYPES = {
   kind: 's',
   /** failures in a row before this lease, '' for none */
   failures: 's',
-  /** version of the rules, when every gate was open at the reservation: start then relies on it */
+  /** version of the rules, set if every gate was open at the reservation; `start` relies on it */
   version: 's',
   /** secondary lease: the lane that makes the request, '' for this one */
   of: 's',
@@ -415,7 +416,7 @@ const MEMORY_TEXT = new RegExp(`^(?:\\|[^|]*){${MEMORY_NAMES.length}}\\|`)
 
 export type LaneRecord = {
   memory: Record<MemoryName, string> | undefined
-  /** '' when there is none */
+  /** the first URL, '' when there is none */
   first: string
   /** whether the list q may hold more URLs */
   more: boolean
@@ -439,7 +440,7 @@ export function writeLaneRecord({ memory, first, more }: LaneRecord): string {
   return `${text}${more ? '+' : ''}${first}`
 }
 
-/** Names with their places, and the number of names. */
+/** Maps each name to its place, counted from `first`; `size` is the number of names. */
 export function places<Name extends string>(
   names: readonly Name[],
   first: 0 | 1,
@@ -499,7 +500,7 @@ export type Keys = ReturnType<typeof keysOf>
 
 /** The list of the partitions' tags, in order. */
 export const PARTITIONS_KEY = 'decorum:partitions'
-/** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still be stored there. */
+/** Tags of partitions that were given up: no host lives there any more, but outcomes and candidates may still be stored there. */
 export const RETIRED_KEY = '{decorum:partitions}:retired'
 /**
  * Set when an operator or a command declares that this Redis has never held a ledger, so no request can be on the wire: ANNOUNCED. The
@@ -509,10 +510,10 @@ export const NEW_KEY = '{decorum:partitions}:new'
 /** The lock of a change of partitions, and the number of changes that have begun. */
 export const CHANGE_LOCK_KEY = '{decorum:partitions}:changing'
 export const CHANGES_KEY = '{decorum:partitions}:changes'
-/** Expires after a minute: a fetcher serves the pages that it keeps at this address (scheme, host, port). */
+/** Exists while a fetcher serves the pages that it keeps at this address (scheme, host, port); expires after a minute. */
 export const contentKey = (base: string): string => `decorum:content:${base}`
 
-/** The mark of an outbox entry whose candidate was stored, in whichever partition its host lives. */
+/** The mark of an outbox entry whose candidate was stored; it is in the partition of the candidate's host. */
 export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`
 
 /** A lane's name in Redis. Agent keys hold no blank, so the first blank separates agent and origin. */

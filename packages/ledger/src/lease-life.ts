@@ -1,7 +1,7 @@
 /**
  * The life of a lease, as a table: its states and events. lua/lib/lease.lua uses it to check whether an event may happen to a lease that
- * its holder names by the fence (`LIFE.done(…)`, made when the scripts are loaded). docs/leases.md is printed from it, and the model plays
- * it.
+ * its holder names by the fence (`LIFE.done(…)`, made when the scripts are loaded). docs/leases.md is printed from it, and the model in
+ * test/ledger/model follows it.
  */
 import { KIND, type Verbatim } from './layout.ts'
 
@@ -28,7 +28,7 @@ export type LeaseEvent = {
   to: LeaseState
   /** the effect on the lane, or what changes */
   lane: string
-  /** The holder names the lease by its fence: LIFE in the scripts. Otherwise the script itself has found the lease. */
+  /** true: the holder names the lease by its fence (LIFE in the scripts); absent: the script itself finds the lease */
   isHeld?: true
   /** The event may not happen after the lease has expired, whether or not it has been reaped. */
   whileItLasts?: true

@@ -36,15 +36,16 @@ export type Ledger = ReturnType<typeof journeyCalls> &
     /** the stops as of the latest reply of a partition */
     readonly stops: Pick<StopKeeper, 'latest' | 'why' | 'hasAddresses'>
     /**
-     * The ledger's time, ms, never ahead of the true one; while its partition has not answered yet, the latest time of the others. It
-     * equals Redis's clock until that leaps (docs/decisions/0014-a-clock-that-leaps.md). Instants of the ledger are in this time.
+     * This process's estimate of the ledger's time, ms, never ahead of it; from the other partitions while this one has not answered yet.
+     * The ledger's time equals Redis's clock until that clock leaps (docs/decisions/0014-a-clock-that-leaps.md). Instants of the ledger
+     * are in this time.
      */
     now(partition?: number): number
     /** Redis's own clock, ms: for instants from outside the ledger, such as an expiry or the date in a Retry-After */
     wall(partition?: number): number
-    /** calls the listener when a lane becomes due before all others */
+    /** calls the listener when a lane becomes due before all other lanes of its partition */
     onWake(listener: (partition: number) => void): Promise<void>
-    /** sets other limits from the next call on */
+    /** changes limits, which apply from the next call on */
     setLimits(limits: LiveLimits): void
     isReady(): boolean
     close(): Promise<void>

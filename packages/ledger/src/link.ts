@@ -119,7 +119,7 @@ export function placesOf(link: RedisLink): string {
 }
 
 /**
- * Connects; in a cluster to every master, because a first command to one that is still connecting would fail.
+ * Connects; in a cluster to every master, because the first command to a master that is still connecting would fail.
  * @param deadline  how long to wait for masters; partitions of a master that does not answer fail later
  */
 export async function connectLink(link: RedisLink, { clock, ms }: Deadline): Promise<void> {
@@ -137,7 +137,7 @@ function serverOptions({ away, retryMs, silentMs = SILENT_MS, ...rest }: LinkOpt
   return {
     ...rest,
     socketTimeout: silentMs,
-    // With ioredis's own, nobody handles its promise: a connection that ends before the answer would end the process.
+    // ioredis leaves the promise of its own resubscription unhandled: a connection that ends before the reply would end the process.
     autoResubscribe: false,
     reconnectOnError,
     enableOfflineQueue: away === 'wait',

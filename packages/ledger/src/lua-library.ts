@@ -12,7 +12,7 @@ export type Constants = Record<string, Record<string, string | number | Verbatim
 /**
  * First line of a script that also runs in a Redis which has reached its maxmemory. Leases must be able to end there, or their requests
  * would be made again; pages must be fetched, or no memory would become free; and an operator must still be able to view and pause. The
- * slots of the fleet and the unread outcomes that are then allowed (memory.ts) bound how much that writes.
+ * slots of the fleet and the unread outcomes that are then allowed (memory.ts) bound how much is written.
  */
 export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 
@@ -40,11 +40,11 @@ export type Script<Name extends string> = {
   run(redis: RedisLink, keys: readonly string[], args: Record<Name, Arg>, items?: readonly Arg[]): Promise<unknown>
 }
 
-/** A script that may run in a Redis that is full. */
+/** Marks a script as allowed to run in a Redis that is full. */
 export const whenFull = (text: string): string => `${ALLOWED_WHEN_FULL}\n${text}`
 
 type Source = {
-  /** or texts by file name, in a bundle */
+  /** the folder of the files; in a bundle, their texts by file name */
   folder: URL | Readonly<Record<string, string>>
   constants?: Constants
   /** prepares a part: refuses it, or replaces a comment by a mark */
@@ -146,7 +146,7 @@ function takeApart(file: string, text: string, constants: Constants): readonly P
 }
 
 const INCLUDE = /^--- @include "([\w/-]+)"$/
-/** No text in the scripts contains two hyphens. */
+/** Comments can be removed by patterns, because no string in the scripts contains '--'. */
 const BLOCK_COMMENT = /--\[\[[\s\S]*?\]\]/g
 const LINE_COMMENT = /--.*$/
 

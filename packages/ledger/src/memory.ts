@@ -29,7 +29,7 @@ export async function memoryOf(redis: RedisLink, deadline: Deadline): Promise<Re
   return { used: 0, most: 0, share: 0 }
 }
 
-/** The same comparison as Redis makes: buffers of replicas and the append-only file do not count. */
+/** Reads `INFO memory`. As in the comparison that Redis makes, buffers of replicas and the append-only file do not count. */
 export function readMemory(info: string): RedisMemory {
   const field = (name: string): number => Number(infoField(info, name))
   const most = field('maxmemory')

@@ -87,7 +87,7 @@ export async function trimOutcomes(redis: RedisLink, { tag }: Keys, crawl = DEFA
   if (gone < NODES_BOUND) await redis.xtrim(stream, 'MINID', '=', oldest)
 }
 
-/** Redis drops about 100 nodes of 100 entries per approximate call; after fewer, less than a node is left to drop. */
+/** An approximate trim drops up to about 100 nodes of 100 entries; if it drops fewer entries than this, less than a node is left. */
 const NODES_BOUND = 5_000
 
 type Group = { name: string; pending: number; delivered: string }

@@ -6,8 +6,8 @@ import { addressOf, connectLink, placesOf, type RedisLink } from './link.ts'
 import { whyRefused } from './refusal.ts'
 
 /**
- * A refusal is an error at once. A server that does not answer yet, or this machine, may be busy: the deadline is the time after which its
- * connection fails by the defaults of ioredis (10 s), and more for a connection whose first answer is missing.
+ * Deadline of the connection. A refusal is reported at once; a missing answer may mean that the server or this machine is busy. ioredis
+ * gives up connecting after 10 s by default; the rest is for the first answer over the connection.
  */
 const CONNECT_MS = 15_000
 
@@ -16,7 +16,7 @@ const UNFIT = /cluster support disabled|DB index is out of range/
 
 /**
  * Connects, and runs the work that needs the connection.
- * @param isOwn  the connection is closed when this fails
+ * @param isOwn  true: the connection is closed when this fails
  * @throws LedgerUnfitError when this Redis cannot be used · LedgerUnavailableError when it does not answer
  */
 export async function reachRedis<T>(
@@ -58,5 +58,5 @@ async function reach(redis: RedisLink, deadline: Deadline): Promise<void> {
   throw new LedgerUnavailableError('connect', new Error(why, { cause: failure }))
 }
 
-/** Number of errors kept of one start, beside the last one. */
+/** Number of first errors that are kept, besides the latest one. */
 const MOST = 8

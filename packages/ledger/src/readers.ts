@@ -11,17 +11,17 @@ import { thatAnswer } from './that-answer.ts'
 export type Reader = {
   crawl: string
   group: string
-  /** outcomes that were not handed to the group */
+  /** number of outcomes that were not yet delivered to the group */
   lag: number
-  /** true: there are more, but Redis does not know how many */
+  /** true: `lag` is a lower bound, because Redis cannot count the rest */
   lagIsLeast: boolean
-  /** outcomes handed out and not acknowledged */
+  /** number of outcomes that were delivered and not acknowledged */
   pending: number
   /** the oldest unacknowledged outcome: its entry in the stream, and the candidate's id if it can be read */
   oldest?: { entry: string; id?: string; ageMs: number }
-  /** time since any of its consumers was active; absent: it has no consumer */
+  /** time since its latest activity, by any consumer; absent: it has no consumer */
   idleMs?: number
-  /** the consumers that hold most, first; at most CONSUMERS_SHOWN */
+  /** at most CONSUMERS_SHOWN, those with most pending outcomes first */
   consumers: Consumer[]
   consumerCount: number
 }
@@ -41,7 +41,7 @@ type GroupFacts = {
   lag: number
   least: 0 | 1
   pending: number
-  /** Lua has one empty table for both arrays and objects */
+  /** `{}` when empty: Lua does not distinguish an empty array from an empty object */
   consumers: Consumer[] | Record<string, never>
 }
 
@@ -117,7 +117,8 @@ export type Forgotten = { kind: 'forgotten'; unread: number } | { kind: 'absent'
 const MAX_TEXT = 512
 
 /**
- * Forgets a group in every partition. The person and the reason are recorded where the group had something to read, and at least once.
+ * Forgets a group in every partition. The person and the reason are recorded in each partition where the group had outcomes to read, and at
+ * least once.
  * @throws any error of Redis, if a partition does not answer: the others have forgotten the group, and repeating the call is safe
  */
 export async function forgetReader(

@@ -9,13 +9,13 @@ import type { Clock } from '@decorum/protocol'
 /** How fast two clocks may drift apart: a bound loosens by this share of the time since it was measured (NTP slews by 0.05 %). */
 const DRIFT = 0.001
 /**
- * A process that has known the ledger for less than this does not confirm its time: after a leap of the clock, the ledger relies on
- * processes that ran before, and waits 2 s for them (DOUBT_MS in clock.lua).
+ * A process does not vouch for the ledger's time until this long after its first reply: after a leap of the clock, the ledger relies on
+ * processes that ran before the leap, and waits 2 s for them (DOUBT_MS in clock.lua).
  */
 const KNOWN_MS = 5_000
 
 export type RedisClock = {
-  /** @param askedAt  when the call was made, on the monotonic clock */
+  /** @param calledAt  when the call was made, on the monotonic clock */
   seen(redisMs: number, calledAt: number): void
   /**
    * Not ahead of the ledger's time, except where this process's clock runs fast: then by no more than its gain since the latest reply and
@@ -56,9 +56,9 @@ export function redisClock(clock: Pick<Clock, 'monotonic'>): RedisClock {
   }
 }
 
-/** The least distance between two compared readings, ms: the rate must be larger than the error of a reading. */
+/** The least time between two readings that are compared, ms: over less time, the errors of the readings would hide the rate. */
 const SPAN_MS = 5_000
-/** Two readings are compared when their rate is at least this exact. */
+/** Two readings are compared only if the error of their rate is at most this. */
 const EXACT = 0.01
 /** A difference in rate up to this is ignored: unslewed clocks differ by up to 0.05 %. */
 const TOLERATED = 0.002

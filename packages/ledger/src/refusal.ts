@@ -9,7 +9,7 @@ import { placeName, type RedisAddress, type RedisPlace, redisPlaces, systemClock
 import { explainRefusal, isExplained } from '@decorum/protocol/redis-refusal'
 
 const CONNECT_MS = 2_000
-/** A server that sends text unasked sends it at once. */
+/** How long to wait for text that a server sends unasked: such text comes at once. */
 const GREETING_MS = 300
 const ANSWER_MS = 1_000
 

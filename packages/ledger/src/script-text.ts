@@ -46,7 +46,7 @@ const CONSTANTS: Constants = {
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 
-/** The mark that the functions of the gates replace, made from their table: `--- @gates` in lua/lib/gates.lua. */
+/** Stands for `--- @gates` (lua/lib/gates.lua) until the functions made from the table of gates replace it. */
 const GATES_PLACE = "'gates'"
 
 export const LEDGER_LUA = libraryOf({
@@ -77,7 +77,7 @@ export function scriptText(verb: Verb, read = readPart, table?: GateTable): stri
 const texts = new Map<Verb, string>()
 
 function textAnew(verb: Verb, read: typeof readPart, table: GateTable | undefined): string {
-  // Fetching frees memory, so all its scripts also run in a full Redis: memory.ts decides who is refused before.
+  // Fetching frees memory, so all its scripts also run in a full Redis: memory.ts decides what is refused before.
   return whenFull(finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table))
 }
 

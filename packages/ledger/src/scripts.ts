@@ -44,7 +44,7 @@ export type ScriptSettings = {
   records?: { readonly versions: string; report(versions: string): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
   nowMs?: (() => number) | undefined
-  /** tests only, with `nowMs`: the time that the caller can vouch for; default: all of it */
+  /** tests only, with `nowMs`: the time that the caller can vouch for; default: the present one */
   mostMs?: (() => number | undefined) | undefined
   /** tests only, with `nowMs`: `excess` of redis-clock.ts; default 0 */
   excess?: (() => number) | undefined
@@ -157,7 +157,7 @@ function otherLayout(layout: string): string {
 }
 
 /**
- * A late reply counts as none.
+ * Settles as `work` does, or fails at the deadline: a late reply counts as none.
  * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger belongs to another version
  */
 export async function withDeadline<T>(work: Promise<T>, { clock, ms }: Deadline, what: string): Promise<T> {

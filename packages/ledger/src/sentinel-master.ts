@@ -52,12 +52,12 @@ class MasterWatch {
     this.#options = options
   }
 
-  /** @param askedAt  when the address of the master was requested */
+  /** @param requestedAt  when the address of the master was requested */
   add(stream: Stream, requestedAt: number): void {
     this.#streams.add(stream)
     stream.once('close', () => {
       this.#streams.delete(stream)
-      if (this.#streams.size === 0) this.#hangUp() // nothing keeps the process running
+      if (this.#streams.size === 0) this.#hangUp() // the connection to Sentinel would keep the process running
     })
     if (requestedAt <= this.#changedAt) systemClock.soon(() => stream.destroy()) // its address may be that of the previous master
     if (!this.#isWatching) void this.#watch()

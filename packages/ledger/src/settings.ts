@@ -12,7 +12,7 @@ export type LedgerOptions = {
   quarantineMs?: number
   /** start grants a lane that is due this soon; the caller waits for the rest (StartAnswer.waitMs) */
   grantAheadMs?: number
-  /** the longest that the end of an exchange waits, to be completed together with others (`complete`); default: it does not wait */
+  /** longest time that the end of an exchange waits for others, to share one call of `complete`, ms; default 0 */
   gatherMs?: number
   /** a reservation that is not started ends after this; default 30 s, or the lease if that is shorter */
   reserveMs?: number
@@ -36,7 +36,7 @@ export type LedgerOptions = {
   isNew?: boolean
   /** tests only: virtual time in place of Redis's clock, ms */
   nowMs?: () => number
-  /** tests only, with `nowMs`: the time that this process can vouch for; default: all of it */
+  /** tests only, with `nowMs`: the time that this process can vouch for; default: the present one */
   mostMs?: () => number | undefined
   /** tests only, with `nowMs`: the share of the time on Redis's clock that has not passed on this process's (redis-clock.ts) */
   excess?: () => number
@@ -57,10 +57,10 @@ export type BodyBudget = {
   beyondLifeMs: number
 }
 
-/** Limits that may change while the ledger is open. */
 /** The longest back-off of a site that keeps answering 429 or 503 without Retry-After. */
 export const LONGEST_BACK_OFF_MS = 3_600_000
 
+/** Limits that may change while the ledger is open. */
 export type LiveLimits = Pick<LedgerOptions, 'laneLimit' | 'outcomesLimit' | 'backOffMs' | 'bodies'>
 
 /** Settings of the verbs. */
@@ -77,7 +77,7 @@ export type VerbSettings = {
   backOffMaxMs: number
   backOffQuietMs: number
   bodies: BodyBudget
-  /** the share by which a back-off is lengthened, [0, 1) in thousandths: sites of one fleet do not return all at once */
+  /** random factor, [0, 1) in thousandths: a tenth of it lengthens a back-off, so that not all back-offs end at once */
   jitter: () => number
 }
 

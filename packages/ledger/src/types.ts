@@ -4,7 +4,7 @@ import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { GATE, List } from './layout.ts'
 
-/** The gates that the ledger finds closed. */
+/** A gate that the scripts of the ledger name (GATE in layout.ts). */
 export type LedgerGateName = (typeof GATE)[keyof typeof GATE]
 
 /** One lane: one request at a time, then a delay. */
@@ -24,13 +24,13 @@ export type Pending = {
   /** absent: the crawl `default` */
   crawl?: string
   meta?: Record<string, unknown>
-  /** the shape of its request; absent: the usual one */
+  /** how its request differs from the usual one; absent: not at all */
   request?: RequestShape
 }
 
 /** An argument of store: a URL for its lane, or an outcome that is already known (invalid, refused, disallowed). */
 export type StoreItem = ({ lane: LaneRef; pending: Pending } | { outcome: Outcome }) & {
-  /** set when only this item may be stored again after a crash (redirects): it is stored once per mark */
+  /** idempotency mark of this item alone (for redirect targets): an item whose mark is known is not stored again */
   mark?: string
 }
 
@@ -44,7 +44,7 @@ export type StoreMark = { job: string; token: string; chunk: number } | { key: s
 export type StoreResult = 'outcomes-full' | Stored
 export type Stored = {
   stored: number
-  /** already stored under that id, or in a chunk that was stored before */
+  /** items that were not stored again, because their id or their chunk was already stored */
   absorbed: number
   outcomes: number
 }
@@ -61,21 +61,17 @@ export type ReserveRequest = {
 
 /** The result of reserve. `wait` says when to try again and why. */
 export type ReserveResult =
-  | { kind: 'reserved'; lanes: ReservedLane[] /** more lanes were due than asked for */; more: boolean }
+  | { kind: 'reserved'; lanes: ReservedLane[] /** true: other lanes may be due */; more: boolean }
   | {
       kind: 'wait'
-      why:
-        | 'nothing-due'
-        | 'startup-hold'
-        | 'stopped'
-        | 'outcomes-full'
-        | 'slots-full' /** ms from now; undefined: nothing is waiting */
+      why: 'nothing-due' | 'startup-hold' | 'stopped' | 'outcomes-full' | 'slots-full'
+      /** ms from now; undefined: nothing is waiting */
       waitMs: number | undefined
     }
 
 export type ReservedLane = LaneRef & {
   fence: number
-  /** instant from which the lane may be started (for a due lane that of the reservation); and ms until then (0: due) */
+  /** instant from which the lane may be started (a due lane: the instant of the reservation), and ms until then (0: due) */
   notBefore: Instant
   waitMs: number
   /** requests already made for the first URL */
@@ -93,12 +89,12 @@ export type ReservedLane = LaneRef & {
   robots: { version: number; state: RobotsState }
   /** the known delay of this lane from robots.txt, or a longer one set by an operator, ms; owed also while the rules are not in force */
   delayMs?: number
-  /** the ledger's time at the reservation; and that of Redis's clock, which `expiresAt` refers to */
+  /** instant of the reservation on the ledger's clock, and on Redis's clock, which `expiresAt` refers to */
   now: Instant
   wallAt: Instant
 }
 
-/** A lane to start, with the lease from its order. */
+/** A lane to start, under the reservation that its order names. */
 export type StartRequest = LaneRef & {
   /** robots-page: a page whose URL is a robots.txt; like 'robots' it is the one robots fetch of its origin */
   kind: 'page' | 'robots' | 'robots-page'
@@ -126,7 +122,7 @@ export type StartAnswer =
       why: 'stale' | LedgerGateName
     }
 
-/** A lease that was started, and under which nothing has been sent yet. */
+/** A lane with a started lease, as the holder of the lease names it. */
 export type LeasedLane = LaneRef & {
   fence: number
   /** version of the rules that judged the request; absent for a secondary lease */
@@ -142,7 +138,7 @@ export type Confirmation = 'granted' | 'stale' | LedgerGateName
 export type SecondaryRequest = {
   lanes: LaneRef[]
   kind: 'hop' | 'pace-group'
-  /** delay owed afterwards if no longer one is known, ms */
+  /** delay owed afterwards, ms, unless a longer one is known */
   delayMs: number
   /** the lane of the request, if it is another one of the same partition: at least its known delay is owed */
   of?: LaneRef
@@ -164,29 +160,29 @@ export type AcquireAnswer =
       leaseMs: number
       paceLane?: { fence: number; delayMs: number }
     }
-  | { kind: 'wait' /** ms; repeat the call then, which may wait again */; waitMs: number; gate: LedgerGateName }
+  | { kind: 'wait' /** ms; then repeat the call, which may have to wait again */; waitMs: number; gate: LedgerGateName }
 
 /** Another request under leases that are held. The call implies that the previous request has ended. */
 export type NextRequest = {
-  /** further: under the order of a pool · hop: of a robots.txt, in a lane that its robots fetch holds */
+  /** further: another page under the order of a pool · hop: a redirect of a robots.txt, in a lane that its robots fetch holds */
   kind: 'further' | 'hop'
   /** lane of the request; it need not be among those that are held */
   lane: LaneRef
   /** every lane of one partition that the holder has; the lane of the request first, if it is one of them */
   held: LeasedLane[]
-  /** since the end of the previous request, ms */
+  /** time since the end of the previous request, ms */
   elapsedMs: number
-  /** delay that the previous request owes as its sender knows it, ms; the ledger applies its own delays too */
+  /** delay owed after the previous request, ms, as its sender reports it; the ledger applies a longer one that it has recorded */
   delayMs: number
   /** for a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; `endRobotsFetch` ends it */
   isRobots?: boolean
-  /** from an earlier answer to the same request */
+  /** the `turn` of an earlier answer to the same request; absent: this is its first call */
   turn?: NextTurn | undefined
 }
-/** When a request under held leases has its turn, and when the previous one ended: both as the ledger writes them. */
+/** Instants as text that only the ledger reads: when the request may be sent, and when the previous one ended. */
 export type NextTurn = { at: string; endedAt: string }
 export type NextAnswer =
-  /** turn: half a second away or more: repeat the call then, with `turn` · waitMs: until it may be sent */
+  /** granted: send after waitMs · turn: more than half a second away; repeat the call after waitMs, with `turn` */
   | { kind: 'granted' | 'turn'; waitMs: number; turn: NextTurn }
   | { kind: 'wait' /** ms; repeat the call then */; waitMs: number; gate: LedgerGateName }
   /** busy: another request was granted that has not been sent yet · stale: a lease is not held any more */
@@ -201,10 +197,10 @@ export type GrantRequest = LaneRef & {
   paceLane?: LaneRef
   /** version of the rules that judged the URL */
   version: number
-  /** delay owed afterwards if no longer one is known, ms */
+  /** delay owed afterwards, ms, unless a longer one is known */
   delayMs: number
   leaseMs: number
-  /** the lane that makes the request, without '|' and '@': it keeps its place in line */
+  /** the lane that makes the request: it keeps its place in line under this name, which contains no '|' and no '@' */
   by: LaneRef
   /** the crawl by whose weight it takes its turn in the lane; absent: first come, first served */
   crawl?: string
@@ -223,14 +219,14 @@ export type GrantAnswer =
       kind: 'wait' /** ms; repeat the call then */
       waitMs: number
       gate: LedgerGateName
-      /** what a busy lane is leased for: one of its own URLs, or a secondary lease */
+      /** the holder of a busy lane: url: one of its own URLs · permit: a secondary lease */
       holder?: 'url' | 'permit'
     }
   /** refetch: an operator has requested that robots.txt be fetched again first */
   | { kind: 'blocked' | 'rules-changed' | 'refetch' }
   | CrawlHeld
 
-/** stop: the leases last longer, but this gate allows no more requests; leftMs: how long they last from now */
+/** stop: this gate allows no more requests, although the leases last on; leftMs: their remaining time, ms */
 export type ExtendAnswer = { kind: 'stale' } | { kind: 'extended'; stop?: LedgerGateName; leftMs: number }
 
 /** A robots fetch that no URL of the lane needs. */
@@ -246,12 +242,12 @@ export type ClaimAnswer =
   | { kind: 'blocked' }
   | CrawlHeld
 
-/** The load of an origin, as an answer shows it. */
+/** The load of an origin, judged by the end of one exchange. */
 export type SiteLoad =
   | { kind: 'normal' }
-  /** 429, 503: closes the origin's lanes, as Retry-After says or for an increasing time; of a length and a date the later end counts */
+  /** 429, 503: closes the origin's lanes until Retry-After (the later of length and date), without it for an increasing time */
   | ({ kind: 'asked-for-less' } & RetryAfter)
-  /** 403: several in a row close the lanes for an increasing time, and one for as long as Retry-After says */
+  /** 403: several in a row close the lanes for an increasing time; a single one closes them only for its Retry-After */
   | ({ kind: 'turned-away' } & RetryAfter)
   /** any other answer with a Retry-After: closes the lanes for that time, and otherwise counts as a good answer */
   | ({ kind: 'asked-to-wait' } & RetryAfter)
@@ -282,8 +278,8 @@ export type Resolution = LaneRef & {
   /** outcomes of the first URLs, in order: these URLs leave the lane without a request */
   dropped: Outcome[]
   /**
-   * keep: an order follows · pool: an order for a worker of a pool follows · release: due at its own time · unused: the same, for a lease
-   * that was started when nothing was sent · defer: not due before that instant
+   * keep: an order follows · pool: an order for a worker of a pool follows · release: the lane is due at its own time · unused: nothing was
+   * sent under a started lease, and the lane is due after its delay · defer: the gate `why` holds the lane until `until`
    */
   next:
     | { kind: 'keep' }
@@ -304,13 +300,13 @@ export type RecordResult = CompleteResult | 'full'
 /** The answer to a robots fetch, reported by the fetcher that made it, under its own fence. */
 export type RobotsRecord = LaneRef & {
   fence: number
-  /** the fetcher is gone and a gateway reports that: no lease ends */
+  /** true: no lease ends, because the fetch was made under a secondary lease, or its fetcher is gone */
   withPage?: boolean
   state: RobotsState
   body?: { hash: string; bytes: Uint8Array }
   /** why parts of the body may not mean what the site intended; for the note of the origin */
   remark?: string
-  /** delay of each agent under the new rules: a longer one applies at once, also for delays that run */
+  /** delay of each agent under the new rules; a longer one also lengthens a delay that is running */
   delays: {
     agent: string
     /** absent: the known delay stays */
@@ -324,23 +320,23 @@ export type RobotsRecord = LaneRef & {
   /** as in a completion */
   tookMs?: number
   /**
-   * the token whose question caused the fetch: the answer is kept for a short time, unless URLs of the origin are stored or a permit is
-   * held
+   * the client token for which the fetch was made: the answer is kept only for a short time, unless URLs of the origin are stored or a
+   * permit is held
    */
   unclaimedBy?: string
   /** the load that the site's answers show, whatever they mean for the rules; absent: normal */
   load?: SiteLoad
-  /** faults of the answers that were overlooked, for the note */
+  /** faults of the answers that were tolerated, for the note */
   tolerated?: Tolerated[] | undefined
 }
 
 export type Reaped = {
-  /** leases that expired: started ones count an attempt and owe delay + quarantine */
+  /** number of leases that expired: started ones count an attempt and owe delay + quarantine */
   started: number
   unstarted: number
   /** robots fetches whose fetcher is gone: the origin's state needs an `unanswered` event */
   robotsFetches: (LaneRef & { fence: number; state: RobotsState; version: number })[]
-  /** others may be left: a call ends a bounded number */
+  /** more expired leases may be left, because one call ends a bounded number */
   more?: true
 }
 
@@ -348,7 +344,7 @@ export type Reaped = {
 export type SitePolicyRecord = {
   site: string
   delayMs?: number | undefined
-  /** whether the delay also applies when agent or robots.txt ask for more */
+  /** whether the delay also replaces a longer one of the agent or of robots.txt */
   hasConsent: boolean
   /** minutes of the UTC day; `from` after `to`: over midnight */
   hours?: { from: number; to: number } | undefined
@@ -365,7 +361,7 @@ export type SitePolicyView = {
   requestsToday?: number
 }
 
-/** in-flight: its request may have been sent, so its outcome is that of the request. absent: it is no longer there */
+/** in-flight: its request may have been sent and gives it its outcome · absent: the URL is not, or no longer, in the list */
 export type Cancelled = 'cancelled' | 'in-flight' | 'absent'
 
 export type { Gate, Outcome, OutcomeBody }

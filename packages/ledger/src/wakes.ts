@@ -10,13 +10,13 @@ const LISTEN_AGAIN_MS = 5_000
 const TROUBLE_MS = 500
 
 export type Wakes = {
-  /** resolves when it listens, or when the first try has failed: a node that hangs is not waited for */
+  /** resolves when the first subscription has succeeded or failed, so that a node that hangs is not waited for */
   tried: Promise<void>
   close(): void
 }
 
 /**
- * @param open      a new connection that reconnects by itself
+ * @param open      makes a connection that reconnects automatically
  * @param listener  called with the channel of each wake-up
  */
 export function followWakes(

@@ -4,7 +4,7 @@ import type { Instant } from '@decorum/protocol'
 const ANNOUNCED_RESTART =
   "a restart that is announced costs nothing: stop the fleet, 'decorum ledger partitions --restart', restart Redis (docs/operating.md)"
 
-/** A shorter hold is not logged: the second of a new ledger, an announced restart. */
+/** A shorter hold is not logged: that of a new ledger (1 s), or of an announced restart. */
 const WORTH_LOGGING_MS = 1_500
 
 /**

@@ -16,7 +16,7 @@ export type CrawlBook = {
   has(name: string): boolean
   /** whether a candidate may name the crawl: it is known, or there is room for one more */
   mayName(name: string): boolean
-  /** Reads the records that changed since, in the partitions that answer, and writes to each partition the records that it lacks. */
+  /** Reads the records that changed since the last call, from the partitions that answer, and writes to each the records that it lacks. */
   refresh(): Promise<void>
 }
 

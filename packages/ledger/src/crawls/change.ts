@@ -45,13 +45,13 @@ export function changeCrawl(
   )
 }
 
-/** How long a process that was frozen may still have the record of a forgotten crawl. */
+/** How long a forgotten version is remembered: a process that was frozen may still have its record. */
 const FORGOTTEN_MS = 3_600_000
 
 /**
  * Forgets a crawl that holds no URLs and that no group reads: its record, its counts, and outcomes that were stored for no group. A later
  * candidate that names the crawl makes it anew.
- * @returns  why not, or `forgotten`
+ * @returns  forgotten, or why not: the crawl holds URLs (stored), a group reads it (read), or it is unknown (absent)
  */
 export async function forgetCrawl(
   { redis, all, deadline }: Places,

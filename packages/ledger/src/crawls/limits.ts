@@ -1,4 +1,4 @@
-/** Applies the limits of a crawl: its end, its limits as shares of the partitions, and the end of its URLs once the crawl has ended. */
+/** Applies the limits of crawls: ends crawls, divides their limits among the partitions, and ends the URLs of ended crawls. */
 import { DAY, type Instant, type Outcome, outcomeOf } from '@decorum/protocol'
 import { CRAWL, laneName, listsOf, readLaneName } from '../layout.ts'
 import { shareLimits } from '../record-scripts.ts'
@@ -8,7 +8,7 @@ import type { CrawlBook } from './book.ts'
 import { type CrawlPlace, crawlOf, factsOf, NOTHING, type Places } from './list.ts'
 import { type CrawlRecord, endedBy, endingOf } from './record.ts'
 
-/** Lanes that one step of `sweepCrawl` reads. */
+/** Number of lanes that one step of `sweepCrawl` reads. */
 const LANES_AT_ONCE = 20
 const URLS_AT_ONCE = 100
 
@@ -47,7 +47,7 @@ export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): 
 }
 
 /**
- * Divides a limit for all partitions together: each partition may have what it already has, and all that is left.
+ * Divides a limit for all partitions together: each partition gets what it has used plus all that is left.
  * @param partitions  the fields of CRAWL in each partition
  * @param today       as CRAWL.day
  * @returns           for each partition the fields of its shares, with their values; none without such a limit

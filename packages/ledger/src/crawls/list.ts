@@ -11,7 +11,7 @@ import { type CrawlRecord, readRecord, USUAL } from './record.ts'
 export type Crawl = {
   name: string
   record: CrawlRecord
-  /** URLs that are stored */
+  /** number of stored URLs */
   waiting: number
   /** outcomes in its streams that some group has not acknowledged, or that no group has read */
   unread: number

@@ -126,7 +126,7 @@ function merged<T extends object>(
   return all.length === 0 ? undefined : (Object.fromEntries(all) as T)
 }
 
-/** The next record of a crawl whose end has come, or that has fetched as many bytes as its limit allows. */
+/** The next record of a crawl whose end has come, or that has fetched as many bytes as its limit allows; undefined: neither is so. */
 export function endedBy(record: CrawlRecord, bytes: number, now: Instant): CrawlRecord | undefined {
   const { state, expiresAt, limits } = record
   if (state !== 'running' && state !== 'paused') return undefined

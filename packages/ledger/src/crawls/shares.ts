@@ -47,7 +47,7 @@ export async function storedUrls(redis: RedisLink, tags: readonly string[], dead
   const [all = 0, ...others] = [DEFAULT_CRAWL, ...crawls].map((_, at) =>
     each.reduce((sum, one) => sum + (one[at] ?? 0), 0),
   )
-  const ofDefault = all - others.reduce((sum, one) => sum + one, 0) // it has no count
+  const ofDefault = all - others.reduce((sum, one) => sum + one, 0) // the default crawl has no count of its own
   return new Map(
     [ofDefault, ...others].flatMap((count, at) =>
       count > 0 ? [[at === 0 ? DEFAULT_CRAWL : (crawls[at - 1] as string), count]] : [],

@@ -13,7 +13,7 @@ const MEMBER_LIFE_MS = 5_000
 export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stops, rates, checkTags }: Partitions) {
   const inFlight = tags.map(() => 0)
   // Every process calls every partition. So a partition that lost its data gets the epoch that running processes remember, and when one
-  // master is unreachable, the other partitions still know which processes run.
+  // master is unreachable, the other partitions still list the running processes.
   const rolls = (announced?: { member: Member; lifeMs: number }): Promise<Roll[]> =>
     thatAnswer(
       active.map(async ({ verbs: { fleet } }, at) => {
@@ -26,7 +26,7 @@ export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stop
       }),
     )
   return {
-    /** Announces that this process runs, and returns the others. To be called once a second; `lifeMs` 0: this process ends. */
+    /** Announces that this process runs, and returns all running processes. To be called once a second; `lifeMs` 0: this process ends. */
     async announce(member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> {
       const [all] = await Promise.all([rolls({ member, lifeMs }), checkTags().catch(() => undefined)])
       return membersOf(all)
@@ -36,7 +36,7 @@ export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stop
     members: async (): Promise<Member[]> => membersOf(await rolls()),
     /** Leases in each partition, as of the latest `announce` or `members`; 0 for a partition that does not answer. */
     inFlight: (): readonly number[] => inFlight,
-    /** Announces that every lease has ended and Redis is about to be stopped: after its restart, no lease has to be waited for. */
+    /** Announces that every lease has ended and Redis is about to be stopped: after its restart, nothing waits for earlier leases. */
     async announceRestart(): Promise<void> {
       for (const { keys } of all)
         await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.plain), 'announceRestart')

@@ -62,8 +62,8 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
   }
   const closingOf = ({ agent, origin, fence, delayMs, elapsedMs, load }: Ended): Closing => {
     const { scripts } = ofOrigin(origin)
-    // A permit holder's report of elapsed time is believed at most back to the grant of the lease: a fence is an instant, in µs, or a later
-    // one.
+    // Whatever elapsed time the holder of a permit reports, the exchange cannot have ended before its lease was granted. A fence is at
+    // least the instant of the grant, in µs.
     const now = scripts.now()
     const endedAt = Math.min(now, Math.max(now - elapsedMs, fence / 1_000))
     return { lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) }
@@ -102,8 +102,8 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     pool: (partition: number, name: string) =>
       poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, deadline }),
     /**
-     * Takes the turn for a robots fetch to follow a redirect to this origin; no other fetch may within `apartMs`. @returns 0: taken; else
-     * ms until the next turn
+     * Takes the turn for a robots fetch to follow a redirect to this origin; no other fetch may within `apartMs`. @returns 0: this call
+     * took the turn; else ms until the next turn
      */
     hopTurn: (origin: string, whose: string, apartMs: number): Promise<number> =>
       takeHopTurn(redis, ofOrigin(origin).keys, `${hostOf(origin)} ${whose}`, apartMs, deadline),
@@ -138,8 +138,8 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       return ended
     },
     /**
-     * An answer has asked for silence or a longer delay, and the lease of its exchange was over before the ledger knew: the origin is closed
-     * all the same, as soon as the ledger answers.
+     * Reports an answer that asked for a wait or a longer delay, when the lease of its exchange ended before the report arrived: the origin
+     * is closed all the same, as soon as the ledger answers.
      */
     reportLate: (ended: Ended): void => ofOrigin(ended.origin).closings.endedLate(closingOf(ended)),
     resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]> {
@@ -158,7 +158,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const { origin, state } = robotsRecord
       if (result !== 'completed') return result
       if (robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      // No notes for an origin that only a token asked about: they would outlive the facts about the origin.
+      // No notes for an origin that was fetched only for a client's token: they would outlive the facts about the origin.
       if (robotsRecord.unclaimedBy !== undefined) return result
       if (state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord, exchange)
       if (robotsRecord.withPage !== true) noteLoad(robotsRecord, undefined)

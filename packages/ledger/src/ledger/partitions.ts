@@ -79,7 +79,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
   const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
   const notice = options.onNotice ?? (() => {})
   const reported = new Map<string, string>()
-  /** Reads the epoch from Redis, because several calls may have seen the new one at once. */
+  /** Reads the epoch from Redis: several calls may have returned the new epoch at once, and it is reported only once. */
   const reportWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
     const found = await timed(redis.hmget(keys.epoch, EPOCH.id, EPOCH.why, EPOCH.holdUntil), 'epoch').catch(() => [])
     const sentence = whyHeld(

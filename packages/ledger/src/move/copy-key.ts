@@ -26,7 +26,7 @@ export async function copyKey(
   return true
 }
 
-/** Gives a key that has a life, or was just made, at least this life. */
+/** Commands that give a key at least this life, whether or not it has an expiry already. */
 export const liveAtLeast = (key: string, lifeMs: number): Arg[][] => [
   ['PEXPIRE', key, lifeMs, 'NX'],
   ['PEXPIRE', key, lifeMs, 'GT'],

@@ -11,18 +11,18 @@ type Moves = typeof EPOCH_MOVES
 type Everywhere = { [Name in keyof Moves]: Moves[Name] extends 'everywhere' ? Name : never }[keyof Moves]
 
 /**
- * The instants in a field of the epoch that begins with its version, and in the values of the hash of the same name; in the formats of
- * layout.ts.
+ * The places of instants in each record: in its field of the epoch, which begins with the version, and in the values of the hash of the
+ * same name. Their formats are in layout.ts.
  */
 const DOCUMENTS: Record<Everywhere, { instants: RegExp; hash?: 'stops' | 'policies' }> = {
   leastDelays: { instants: /(?<=;\S+ \d+ )[\d.]+/g },
   stops: { instants: /(?<=^\d+ )[\d.]+/, hash: 'stops' },
   policies: { instants: /(?<=^\d+ \d+ )[\d.]+/, hash: 'policies' },
 }
-/** A value that never ends, and the whole record as JSON, do not begin with a number. */
+/** The instant that begins a value. An end that never comes, and the whole record as JSON, do not begin with a number and stay. */
 const FIRST = /^[\d.]+/
 
-/** Moves instants by `byMs`; 0 means none and stays. */
+/** Adds `byMs` to the instants in a text; the instant 0 means none and stays 0. */
 const moveOn = (text: string, instants: RegExp, byMs: number): string =>
   byMs === 0 ? text : text.replace(instants, (at) => (Number(at) === 0 ? at : (Number(at) + byMs).toFixed(3)))
 

@@ -1,6 +1,6 @@
 /**
- * Moves keys and entries that do not move with a lane or an origin but belong to one, or to a host, by KEY_MOVES. They are found by name,
- * in one pass over each server.
+ * Moves origins, and the keys and entries that are named after a lane, an origin or a host, as KEY_MOVES says. They are found by name, in
+ * one pass over each server.
  */
 
 import { hostOf, ORDERS, partitionOf } from '@decorum/protocol'
@@ -48,7 +48,7 @@ export function homeOf(tags: readonly string[], owner: Owner, name: string, here
   return tags[partitionOf(host, tags.length)] ?? here
 }
 
-/** Orders of partitions that retire are dropped: none can be started. */
+/** Moves the keys of all partitions. Orders in partitions that retire are dropped, because none of them can be started. */
 export async function moveKeys(place: Place): Promise<void> {
   for (const server of mastersOf(place.redis)) {
     const pages: AsyncIterable<string[]> = server.scanStream({ match: '{decorum:*', count: PAGE })
@@ -78,7 +78,7 @@ async function moveKey(place: Place, from: string, rest: string): Promise<void> 
     await change.write(from, ['UNLINK', `${from}:${rest}`])
 }
 
-/** An entry replaces one of the same name, which an earlier try has copied. The key lives at least as long as here. */
+/** Moves entries of one key. An entry replaces its copy from an earlier try; the target lives at least as long as this key. */
 async function moveEntries(
   { redis, change, tags, ahead }: Place,
   from: string,

@@ -43,7 +43,7 @@ export async function moveLane(mover: Mover, from: string, to: string, lane: str
   const { memory, ...urlsOfRecord } = readLaneRecord((await redis.hget(here.lanes, lane)) ?? '')
   for (const name of INSTANTS) if (memory?.[name]) memory[name] = (Number(memory[name]) + aheadMs).toFixed(3)
   const lists = await listsIn(redis, here, lane)
-  /** Ids of the lane's URLs are stored in the lane's partition. */
+  /** Adds or removes the ids of the lane's URLs in a partition; returns the number of URLs by crawl. */
   const eachId = async (how: 'SADD' | 'SREM', keys: Keys): Promise<Map<string, number>> => {
     const counts = new Map(lists.map((list) => [crawlOf(list), 0]))
     for await (const [list, entries] of urlsOf(mover, here, lane, lists, urlsOfRecord.first)) {

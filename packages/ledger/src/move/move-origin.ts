@@ -29,8 +29,8 @@ export async function moveOrigin(
 
 /**
  * Several origins may share a body, so the original stays until it expires. A copied body is charged to the budget of its new partition
- * (lib/body-budget.lua of the ledger), so that a change does not renew the budget of a domain. Nothing is refused: bodies beyond the budget
- * leave no room for the next one.
+ * (lib/body-budget.lua of the ledger), so that a change does not renew the budget of a domain. No body is refused here; bodies beyond the
+ * budget leave no room for later ones.
  */
 async function copyBody(mover: Mover, from: string, to: string, host: string, hash: string): Promise<void> {
   const { redis } = mover

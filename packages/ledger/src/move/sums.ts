@@ -2,7 +2,7 @@
 import { CRAWL, CRAWL_MOVES, KEY, keysOf } from '../stored.ts'
 import type { Mover } from './copy-key.ts'
 
-/** A field without a name in CRAWL counts outcomes of a kind. */
+/** Fields of a crawl that are not summed. A field without a name in CRAWL counts outcomes of a kind, and is summed. */
 const STAY = (Object.keys(CRAWL) as (keyof typeof CRAWL)[])
   .filter((name) => CRAWL_MOVES[name] !== 'sum')
   .map((name): string => CRAWL[name])

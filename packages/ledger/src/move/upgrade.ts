@@ -1,10 +1,11 @@
 /**
- * Brings a ledger of layout 3, or of 4 with crawls, to this version's 5 and 6, while URLs wait and leases run: docs/decisions/0021-upgrades.md.
+ * Brings a ledger of layout 3, or of 4 with crawls, to this version's 5 and 6, while URLs wait and leases run:
+ * docs/decisions/0021-upgrades.md.
  *
  * close    every partition refuses both versions; requests in flight still end
  * prepare  leases are written in the new form to a key beside the present one, and so are the lanes that a pause holds; a step back is
  * possible
- * switch   one script per partition puts these in place and records its end; this version may run there
+ * switch   one script per partition puts these in place and records the instant; this version may then run there
  *
  * All other keys stay unchanged. Fixtures of both layouts are in test/ledger/layouts.
  */
@@ -157,7 +158,7 @@ async function dropOrders(redis: RedisLink, change: Change, closed: string[]): P
   }
 }
 
-/** Number of announced processes; without the ledger's own script, which supports only one layout. */
+/** Number of announced processes, read without the ledger's script, which supports only one layout. */
 async function processesOf(redis: RedisLink, tags: string[]): Promise<number> {
   const [seconds] = await redis.time()
   const found = await Promise.all(

@@ -26,23 +26,23 @@ export type Restoring = {
 
 export type Closings = {
   ended(closing: Closing): void
-  /** The same for an end whose lease is over: it is written until the partition accepts it, or no site's wait lasts any longer. */
+  /** The same for an end whose lease is over: its write is repeated until the partition accepts it or the longest Retry-After is over. */
   endedLate(closing: Closing): void
-  /** Writes an operation. Until that has ended, earlier ones of its origin are not written again: they would come after it. */
+  /** Writes an operation. During the write, earlier operations on its origin are not written again: they would come after it. */
   operate(operation: Operation): Promise<void>
   /** Writes everything again, until the partition accepts it or the hold has ended. */
   writeAgain(): Promise<void>
 }
 
 const AGAIN_MS = 500
-/** The ledger's time is known here to within a round trip. */
+/** Bound of the error of the ledger's time in this process: a round trip, ms. */
 const UNSURE_MS = 1_000
 
 export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, now }: Restoring): Closings {
   const lanes = new Map<string, Kept<Closing>>() // the latest end of each lane and its latest late one, the oldest first
   const late: Closing[] = []
   let operations: Kept<Operated>[] = []
-  const underWay: string[] = [] // origins
+  const underWay: string[] = [] // origins of operations that are being written
   const isRecent = ({ since }: Kept<unknown>): boolean => clock.monotonic() - since < holdMs
   const forget = (): void => {
     for (const [lane, kept] of lanes) {
@@ -88,7 +88,7 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
   return {
     ended: (closing) => keep(closing.lane, closing),
     endedLate(closing) {
-      keep(`late ${closing.lane}`, closing) // the lane's next request may be under way, whose end asks for no wait
+      keep(`late ${closing.lane}`, closing) // kept apart: the end of the lane's next request, which may ask for no wait, would replace it
       if (late.push(closing) === 1) void writeLate()
     },
     async operate(operation) {

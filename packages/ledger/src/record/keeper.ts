@@ -12,7 +12,7 @@ export type Keeper<R extends Versioned> = {
   readonly isBehind: boolean
   /**
    * Reports that a place holds this version.
-   * @param isOther  it has the number of `known` but is another record: its writer had seen neither
+   * @param isOther  true: it has the version of `known` but is another record; `known` is then written there
    */
   report(place: number, version: number, isOther?: boolean): void
   /** Reports that this process has received or written the record. Places that hold an earlier one are written. */
@@ -25,7 +25,7 @@ export type Keeper<R extends Versioned> = {
 
 /**
  * @param none     the record of version 0
- * @param onLater  called with each later record that this process learns
+ * @param onLater  called with each later record that is read or adopted
  */
 export function keeperOf<R extends Versioned>(
   places: readonly Place<R>[],

@@ -64,8 +64,8 @@ export async function announceNew(redis: RedisLink, how: keyof typeof ANNOUNCED 
 }
 
 /**
- * Either the caller vouches that this Redis is new, as `announceNew` does; or how long nothing may be granted when it is not known to be
- * new.
+ * `isNew`: whether the caller vouches that this Redis is new, as `announceNew` does; `holdMs`: how long nothing may be granted in a Redis
+ * that is not known to be new.
  */
 type Known = { isNew: boolean } | { holdMs: number }
 
@@ -92,7 +92,7 @@ export async function registerPartitions(
 const RECONNECT_MS = 1_500
 const PAUSE_MS = 100
 
-/** Frontiers that started before the fleet read the stream of the first partition, which exists for every number. */
+/** Writes the first list. Groups are copied from the first partition: a frontier that started before the fleet reads only its stream. */
 async function registerFirst(clock: Clock, redis: RedisLink, count: number, known: Known): Promise<TagsRecord> {
   const first = partitionTags(1)
   // If this Redis may have been emptied under a fleet, running processes know the list and write it again.

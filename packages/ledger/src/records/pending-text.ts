@@ -88,7 +88,7 @@ const NO_TEXT = Buffer.of(0xff)
 
 /**
  * Where the id of a stored candidate is kept: a bucket and a 63-bit number, so that Redis uses 8 bytes each. Bucket and number are separate
- * bits of one SHA-1: 75 bits, a false match among 10⁹ stored ids once in 10⁵ such ledgers. Each crawl has its own ids, separated from those
+ * bits of one SHA-1: with 75 bits, one in 10⁵ ledgers of 10⁹ stored ids has a false match. Each crawl has its own ids, separated from those
  * of the default one by a byte that UTF-8 never contains.
  */
 export function idSlot(id: string, crawl = DEFAULT_CRAWL): { bucket: string; number: string } {

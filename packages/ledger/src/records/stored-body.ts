@@ -1,13 +1,13 @@
 /**
  * The body of a robots.txt as it is stored: deflated if that is shorter. For a hundred million origins the bodies are most of the content
- * of Redis (docs/scale.md). The first byte, with which no text begins, gives the form; a body that begins with neither was stored
+ * of Redis (docs/scale.md). The first byte, 0 or 1, gives the form. No text begins with these: a body without them was stored
  * uncompressed by an earlier version.
  */
 import { promisify } from 'node:util'
 import { constants, deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { ROBOTS_MAX_BYTES } from '@decorum/robots'
 
-/** A file is cut near ROBOTS_MAX_BYTES before it gets here. */
+/** Largest inflated body, in bytes: a file is cut near ROBOTS_MAX_BYTES before it is stored. */
 const MOST = 2 * ROBOTS_MAX_BYTES
 
 const PLAIN = 0

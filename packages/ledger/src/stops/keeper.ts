@@ -9,9 +9,9 @@ import { nameOfAddress, namesAbove } from './names.ts'
 import { EVERYTHING, isInForce, NO_STOPS, type StopRecord } from './record.ts'
 
 export type StopKeeper = Pick<Keeper<StopRecord>, 'known' | 'report' | 'latest' | 'settled'> & {
-  /** the reason why nothing may be sent to an origin, or to an address, or undefined; makes no call of Redis */
+  /** why nothing may be sent to an origin or to an address; undefined: neither is stopped. Makes no call to Redis */
   why(origin: string, address: string | undefined): string | undefined
-  /** whether an address is stopped, so that addresses must be resolved before requests are made */
+  /** whether any stop names an address: then hosts must be resolved before requests are made */
   hasAddresses(): boolean
   /**
    * Writes the next record into every partition that answers.

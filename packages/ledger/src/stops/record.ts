@@ -41,7 +41,7 @@ export const isInForce = ({ lifted, until }: Stop, now: Instant): boolean =>
 export const stopsInForce = ({ stops }: StopRecord, now: Instant): Stop[] =>
   stops.filter((stop) => isInForce(stop, now))
 
-/** @throws StopError when there are too many, or the end has passed */
+/** @throws StopError that says what is wrong, for example that there are too many */
 export function withStops(record: StopRecord, { names, by, reason, until }: Stopping, now: Instant): StopRecord {
   if (names.length === 0) throw new StopError('nothing is named that is to be stopped')
   if (reason.trim() === '') throw new StopError('a stop needs a reason: it is recorded')

@@ -33,7 +33,7 @@ export function batched<In, Out>(
   { most = MAX_ITEMS, sizeOf = () => 1, waits = () => 0 }: Bounds<In> = {},
 ): Batcher<In, Out> {
   let waiting: Waiting<In, Out>[] = []
-  /** when all waiting items are sent; undefined when none wait, 0 at the end of this turn */
+  /** instant at which all waiting items are sent, on `clock.monotonic()`; 0: at the end of this turn; undefined: none wait */
   let sendAt: number | undefined
   let timer: Timer | undefined
   const send = (batch: Waiting<In, Out>[]): void => {

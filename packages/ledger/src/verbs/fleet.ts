@@ -2,7 +2,7 @@
 import type { Scripts } from '../scripts.ts'
 
 export type Member = { id: string; role: string; slots: number; about?: About }
-/** The workers of a pool. `wanted`: the largest number of orders that they asked for at once in the last minute. */
+/** The workers of a pool. `wanted`: the largest number of orders that they requested at once in the last minute. */
 export type PoolDemand = { wanted: number }
 /** Requests of one client of a proxy since the proxy started: the client, how many wait now, were sent, and were refused by the proxy. */
 export type Passing = { agent: string; crawl?: string; token?: string; waiting: number; sent: number; refused: number }
@@ -26,7 +26,7 @@ export type About = {
   passing?: Passing[]
 }
 
-/** The text for people. */
+/** The requests of a client, as a text for people. */
 export function passingText({ agent, crawl, token, waiting, sent, refused }: Passing): string {
   const whose = [agent, crawl && `crawl ${crawl}`, token && `token ${token}`].filter(Boolean).join(', ')
   return `${whose}: ${waiting} wait, ${sent} sent, ${refused} refused`

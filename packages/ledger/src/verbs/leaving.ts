@@ -4,7 +4,7 @@ import { type Arg, LEAVING } from '../calls.ts'
 import { countedAs } from '../notes.ts'
 import { idSlot } from '../records/pending-text.ts'
 
-/** An id that a gateway has assigned is not looked up: its job is accepted once, so there is no second one. */
+/** An id that a gateway has assigned is not looked up: its job is accepted once, so no second candidate has this id. */
 export const slotOf = (id: string, crawl?: string): { bucket: string; number: string } =>
   isAssigned(id) ? { bucket: '', number: '' } : idSlot(id, crawl)
 

@@ -14,14 +14,14 @@ import { loadText } from './complete.ts'
 const ORIGIN_LIFE_MS = 31 * 86_400_000
 
 /**
- * Life of the facts about an origin without stored URLs and permits: long enough for the client that asked to read the answer, and then for
- * a permit. For an unreachable robots.txt, which has no body, longer than any wait before the next fetch.
+ * Life of the facts about an origin without stored URLs and permits: long enough for the client to read the answer, and then to request a
+ * permit. For an unreachable robots.txt, which has no body, longer than any wait before the next fetch.
  */
 const UNCLAIMED_MS = 30_000
 const UNCLAIMED_DELAYS = 4
 const UNCLAIMED_FAILED_MS = 2 * 86_400_000
 const UNCLAIMED_NO_ROOM_MS = 60_000
-/** The memory that bodies of such origins may use for one token. */
+/** Number of bytes that the bodies of such origins may use for one token. */
 const UNCLAIMED_BYTES = 512 * 1024
 
 function unclaimedMs({ unclaimedBy, state: { answer, copy }, delays, delayMs }: RobotsRecord): number {
@@ -48,7 +48,7 @@ export async function record(scripts: Scripts, settings: VerbSettings, recorded:
   })
 }
 
-/** A permit for the origin is held. @returns false: its state has ended, or there is no room for its body */
+/** Keeps the facts about an origin while a permit for it is held. @returns false: its state has ended, or there is no room for its body */
 export async function keep(
   scripts: Scripts,
   { bodies: { domainBytes, allBytes, beyondLifeMs } }: VerbSettings,
@@ -84,7 +84,7 @@ type RecordCall = {
   delayMs?: number
   elapsedMs?: number
   load?: SiteLoad
-  /** RobotsRecord.unclaimedBy: how long the record is then kept, and its token */
+  /** when RobotsRecord.unclaimedBy is set: how long the record is kept, and the token */
   unclaimedMs?: number
   unclaimedBy?: string
 }

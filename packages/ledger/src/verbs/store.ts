@@ -17,12 +17,12 @@ import type { VerbSettings } from '../settings.ts'
 import type { StoreItem, StoreMark, StoreResult } from '../types.ts'
 import { slotOf } from './leaving.ts'
 
-/** How long a mark is kept that something was stored, unless another time is given. */
+/** How long the mark of a stored item or chunk is kept. */
 const MARK_MS = 7 * 86_400_000
-/** The same once the job of the mark is done. */
+/** How long a mark is kept once the job of its items is done. */
 export const DONE_MARK_MS = 3_600_000
 
-/** The name by which the limit per registrable domain counts: an address, or a name without a domain, counts separately. */
+/** The name under which a host counts for the limit per registrable domain: the host itself if it has no such domain. */
 export const limitedDomain = (origin: string): string => registrableDomain(hostOf(origin)) ?? hostOf(origin)
 
 /** Number of URLs of a domain that other partitions took in. */
@@ -75,7 +75,7 @@ type UrlItem = Extract<StoreItem, { pending: unknown }>
 /** The URLs of one crawl for one lane: its name, the URLs, and their common list if they are plain. */
 type LaneGroup = { lane: string; group: UrlItem[]; list: List | undefined }
 
-/** Items by lane; lanes with one plain URL separately, because in a wide crawl most are. */
+/** Items by lane; lanes with one plain URL separately, because most lanes of a wide crawl are of this kind. */
 function sorted(items: StoreItem[]): { singles: LaneGroup[]; others: LaneGroup[]; outcomes: Arg[] } {
   const byLane = new Map<string, UrlItem[]>()
   const outcomes: Arg[] = []
@@ -139,7 +139,7 @@ function groupArgs({ lane, group, list }: LaneGroup, elsewhere: Elsewhere): Arg[
   return [...header, ...urls]
 }
 
-/** A URL without room in its lane, or within the limits of its crawl, becomes an outcome; earlier ones stay. */
+/** Turns URLs for which their lane, or a limit of their crawl, has no room into outcomes; earlier URLs of the lane stay. */
 function refuseBeyond(items: StoreItem[], lanes: LaneGroup[], full: string[], at: number): StoreItem[] {
   const beyond = new Map<StoreItem, RefusedReason>()
   for (let n = 0; n < full.length; n += 3) {

@@ -1,7 +1,7 @@
 /** How TypeScript and the scripts of this folder exchange data, as calls.ts of the ledger does for its verbs. */
 import { type Arg, argsInOrder, LEDGER_LUA, libraryOf, type Reply, row, type Scripts } from '../stored.ts'
 
-/** The arguments of every verb; its script explains them: in lua/verbs, for `operate` in the ledger's. */
+/** The arguments of every verb, explained by its script: in lua/verbs of this folder; for `operate` in lua/verbs of the ledger. */
 export const ARGS = {
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
   'view-origin': ['origin'],

@@ -7,7 +7,7 @@ import { writeOperation } from './operate.ts'
 
 /** Number of URLs in one call. */
 const DROP_AT_ONCE = 100
-/** A lane in flight is free after its lease at the latest; the pause between tries to reserve it. */
+/** Pause between tries to reserve a lane that is in flight; it is free when its lease has ended, at the latest. */
 const LANE_BUSY_MS = 100
 const ALONE = { limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek: 1 }
 
@@ -39,7 +39,7 @@ export async function dropPending(
   return dropped
 }
 
-/** Ends one list of a lane up to an entry; the lane is held meanwhile, so that no other URL leaves it. */
+/** Ends the URLs of a list up to an entry. The lane is reserved meanwhile, so that no other URL leaves it. */
 async function* dropUpTo(
   { clock, redis, keys, scripts, verbs }: Dropping,
   lane: LaneRef,

@@ -14,7 +14,7 @@ const PAGE = 1_000
 export const SEARCHED_URLS = 20_000
 /** Number of outcomes that are searched, the latest ones. */
 export const SEARCHED_OUTCOMES = 5_000
-/** Number of jobs that are searched, both of those that wait and of those that are being worked on. */
+/** Number of waiting jobs that are searched, and likewise of active ones. */
 const SEARCHED_JOBS = 5
 
 const isWanted = ({ path, id }: WantedCandidate, found: { path: string; id: string }): boolean =>
@@ -28,7 +28,7 @@ export type FoundPending = {
 
 /**
  * The wanted URLs of a lane, in one crawl, in the order in which they will be fetched; `place` does not count other crawls' URLs.
- * @param most  URLs that are searched
+ * @param most  number of URLs that are searched
  */
 export async function findPending(
   redis: RedisLink,
@@ -39,7 +39,7 @@ export async function findPending(
 ): Promise<FoundPending> {
   const name = laneName(lane.agent, lane.origin)
   const found: PendingUrl[] = []
-  /** The text of an entry begins with its path: few entries must be parsed. */
+  /** Collects an entry if it is wanted. An entry begins with its path, so few entries must be parsed. */
   const match = (entry: string, list: List, place: number): void => {
     if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
     const pending = decodeIn(list, entry)
@@ -70,7 +70,7 @@ export async function findPending(
   return { found, complete }
 }
 
-/** Whether a waiting or active job of candidates holds the wanted one; searches the oldest jobs. `complete`: those were all. */
+/** Whether a waiting or active job of candidates holds the wanted one; searches the oldest jobs. `complete`: no other jobs exist. */
 export async function findInJobs(
   redis: RedisLink,
   { tag }: Keys,

@@ -1,5 +1,5 @@
 /**
- * The views of a ledger for operators, and their operations. A process that only works for the fleet does not load it. Start at
+ * The views of a ledger for operators, and their operations. Gateways, fetchers and permits do not load it. Start at
  * `openLedgerWithViews` (open.ts): its calls are in operator-calls.ts.
  */
 export { type FoundPending, SEARCHED_OUTCOMES, SEARCHED_URLS } from './find-candidate.ts'

@@ -19,8 +19,8 @@ export async function areStored(
   return (await answersOf(pipeline, deadline, 'areStored')).map((value) => value === 1)
 }
 
-/** BullMQ's keys of jobs that have not ended: lists and sorted sets. */
 const QUEUES = [CANDIDATES, ORDERS] as const
+/** BullMQ's keys of jobs that have not ended: lists, and sorted sets. */
 const LISTS = ['wait', 'active', 'paused'] as const
 const SORTED_SETS = ['delayed', 'prioritized'] as const
 
@@ -33,7 +33,7 @@ export async function waitingForIntake(redis: RedisLink, { tag, outbox }: Keys, 
   return counts.reduce<number>((sum, count) => sum + Number(count), 0)
 }
 
-/** Targets of redirects that are no candidates yet, because the redirect asked to wait, as crawl and id. */
+/** Redirect targets that wait for the Retry-After of their redirect and are no candidates yet: the `targetName` of each. */
 export async function laterTargets(redis: RedisLink, { later }: Keys): Promise<string[]> {
   const found: string[] = []
   for (let at = 0; ; at += LATER_AT_ONCE) {
@@ -54,7 +54,7 @@ export type Intake = {
   jobs: number
   /** URLs in these jobs, and targets of redirects, including those that must wait */
   urls: number
-  /** not all jobs were read: `urls` is extrapolated from those that were */
+  /** true: only some jobs were read, and `urls` is extrapolated from them */
   isEstimate: boolean
   /** queues of the partition that were paused (`queue.pause()` of BullMQ, or another board): nothing leaves them until they are resumed */
   paused: QueueName[]

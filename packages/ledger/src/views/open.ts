@@ -6,7 +6,7 @@ import { operatorCalls } from './operator-calls.ts'
 
 export type LedgerWithViews = Ledger & ReturnType<typeof operatorCalls>
 
-/** Operators must still be able to view and pause when Redis is full. @param read  tests only: replaces a part */
+/** The script of a verb. It also runs in a full Redis, so that operators can view and pause. @param read  tests only: replaces a part */
 export const viewText = (verb: ViewVerb, read?: (file: string) => string): string =>
   whenFull(finished(VIEW_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read))
 

@@ -32,7 +32,7 @@ function bounded(name: string, value: number, most: number): number {
   return Math.min(Math.max(value, 0), most)
 }
 
-/** Newest first. */
+/** The latest operations, newest first. */
 export async function listOperations(
   redis: RedisLink,
   keys: Keys,

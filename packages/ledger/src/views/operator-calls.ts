@@ -82,20 +82,20 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const counts = all.map(({ keys }) => waitingForIntake(redis, keys, deadline))
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
     },
-    /** Targets of redirects that must wait because the redirect asked for it, in all partitions: `targetName` of each. */
+    /** Redirect targets that wait for the Retry-After of their redirect, in all partitions: the `targetName` of each. */
     async laterTargets(): Promise<Set<string>> {
       const found = await Promise.all(all.map(({ keys }) => timed(laterTargets(redis, keys), 'laterTargets')))
       return new Set(found.flat())
     },
-    /** Whether one of the oldest jobs of candidates of a partition holds the candidate; `complete`: there are no others. */
+    /** Whether one of the oldest jobs of candidates of a partition holds the candidate; `complete`: no other jobs exist. */
     findInJobs: (
       partition: number,
       wanted: { id?: string; url?: string; crawl?: string },
     ): Promise<{ found: boolean; complete: boolean }> =>
       timed(findInJobs(redis, of(partition).keys, wanted), 'findInJobs'),
     /**
-     * Where a candidate is in a lane, in the order in which URLs are fetched; the same URL may be there under several ids.
-     * @param most  URLs that are searched; the default takes Redis about a millisecond
+     * The places of a candidate in its lane, in the order in which URLs are fetched; the same URL may be there under several ids.
+     * @param most  number of URLs that are searched; the default takes Redis about a millisecond
      */
     findPending: (lane: LaneRef, wanted: WantedCandidate, most?: number): Promise<FoundPending> =>
       timed(findPending(redis, ofOrigin(lane.origin).keys, lane, wanted, most), 'findPending'),

@@ -1,4 +1,4 @@
-/** The sitemaps that the robots.txt of an origin names, as far as the fleet knows. Nothing is fetched. */
+/** The sitemaps that the stored robots.txt of an origin names. Nothing is fetched. */
 
 import { parseRobots } from '@decorum/robots'
 import type { Ledger } from '../index.ts'

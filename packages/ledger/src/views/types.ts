@@ -28,14 +28,14 @@ export type OperationRecord = {
 
 export type LaneView = LaneRef & {
   waiting: number
-  /** instant; undefined: idle */
+  /** instant from which it may be reserved; absent: it has a lease, or no URLs and no running delay */
   due?: Instant
   state: 'idle' | 'waiting' | 'reserved' | 'in-flight'
   /** the gate that holds it, when it waits for more than its delay */
   heldBy?: Gate
   tries: number
   head?: Pending
-  /** every gate of the ledger that is closed to its URLs: first the gate that ends them, then the one that opens last */
+  /** every gate of the ledger that is closed to its URLs: first gates that end URLs, then the others, the last to open first */
   closed: ClosedGate[]
 }
 
@@ -96,7 +96,7 @@ export const INDEXED_GATES = [
 
 export type IndexedGate = (typeof INDEXED_GATES)[number]
 
-/** Lanes with URLs in no order, about a thousand at a time. */
+/** Lanes with URLs, in no order; one call reads about five thousand. */
 export type LaneScan = {
   /** '0' for the first call */
   cursor: string

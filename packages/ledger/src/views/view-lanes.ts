@@ -1,4 +1,4 @@
-/** view-lanes: lanes in the order in which they become due, or end, each with its origin. */
+/** view-lanes: lanes in the order in which they become due or their leases end, each with its origin. */
 
 import type { Scripts } from '../stored.ts'
 import { callView, LANE_ROW } from './calls.ts'

@@ -7,7 +7,7 @@ import { LANE_ROW } from './calls.ts'
 import type { Pending } from '../types.ts'
 import type { ClosedGate, LaneView, OriginView } from './types.ts'
 
-/** `tries` of the lane has its attempts. */
+/** The first URL without its attempts, which are in `tries` of the lane. */
 const headOf = ({ attempts: _, ...head }: Pending): Pending => head
 
 export function laneView(values: string[], from: number): LaneView {
@@ -24,7 +24,7 @@ export function laneView(values: string[], from: number): LaneView {
   }
 }
 
-/** @param text  alternating gates and instants at which they open; first the gate that ends a URL, then the one that opens last */
+/** @param text  alternating gates and instants at which they open · @returns first gates that end URLs, then the last to open first */
 function closedGates(text: string): ClosedGate[] {
   const words = text.split(' ')
   const closed: ClosedGate[] = []

@@ -23,7 +23,7 @@ local function policyOf(origin)
     isInForce = count ~= '0' or tonumber(till) > now
   end
   known = NO_POLICY
-  -- Lanes of a pace group have no host of their own, and their own delay.
+  -- A lane of a pace group has no host, and a delay of its own.
   if isInForce and string.find(origin, '^https?://') then
     local above, sites = namesOf(origin), {}
     for i = 1, #above do

@@ -15,8 +15,8 @@
 local FIRST, LONGEST = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs])
 local QUIET = tonumber(ARGV[ARG.backOffQuietMs])
 
--- For requests that were turned away. Shorter, because the origin answers, and some of its pages may be closed to
--- everyone.
+-- The longest back-off for requests that were turned away (403). It is shorter, because the origin answers, and some of
+-- its pages may be forbidden to everyone.
 local LONGEST_TURNED_AWAY = LONGEST / 6
 
 local function failuresLength(failures, kind)

@@ -1,13 +1,13 @@
 --- @include "lib/epoch"
 --[[
   body-budget: limits how long a robots.txt body is kept. Each registrable domain and all domains together have a
-  budget. Adding time to the life of a body spends it for one full life. Beyond the budget lives are short, and these
-  have a budget of the same size. Bodies of origins for which no URL is stored and no permit is held have one budget per
-  token that asked.
+  budget. Lengthening the life of a body by a share of a full life spends that share of its size; the budget is renewed
+  after a full life. Beyond the budget a body gets a short life, for which there is another budget of the same size.
+  Bodies of origins for which no URL is stored and no permit is held have one budget per client token.
 ]]
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 
--- Spends from both budgets if both have room; the counters expire after this life.
+-- Spends from both budgets if both have room, and returns whether they had; the counters expire after this life.
 local function spend(counter, bytes, life, of, most)
   local counters = { [counter .. ':' .. of] = most, [counter] = tonumber(ARGV[ARG.allBytes]) }
   for name, budget in pairs(counters) do
@@ -19,7 +19,7 @@ local function spend(counter, bytes, life, of, most)
   return true
 end
 
--- The remaining life of a body of this size, at most `most`; nil when there is no room for it.
+-- The life, ms, to give a body of this size that has `left` ms left, at most `most`; nil when there is no room for it.
 local function lifeOf(bytes, left, most)
   local function added(life) return math.ceil((bytes + BODY.besideBytes) * (life - math.max(left, 0)) / life) end
   if most < longest then
@@ -34,8 +34,8 @@ local function lifeOf(bytes, left, most)
   return spend(TAG .. KEY.spentBeyond, added(short), short, domain, domainBytes) and short or nil
 end
 
--- Writes the body if it is given, and lengthens the life of a stored one; nil when there is no room for it.
--- most: the longest life
+-- Writes the body if it is given, and lengthens the life of a stored one. Returns its life, ms; nil when there is no
+-- room for it. most: the longest life
 local function keepBody(hash, body, most)
   local key = TAG .. KEY.body .. hash
   local left = call('PTTL', key)

@@ -8,7 +8,7 @@
 local INDEXED = { [GATE.backOff] = true, [GATE.paused] = true, [GATE.stopped] = true, [GATE.visitingHours] = true,
   [GATE.budget] = true, ['robots-unreachable'] = true, ['unknown-agent'] = true, blocked = true }
 
--- `how`: 'GT' where a lane is held for less than its gate is closed, because a URL of it expires before.
+-- `how`: 'GT' keeps a later instant, because a lane may be held for less time than its gate is closed (a URL expires).
 local function indexClosed(gate, origin, till, how)
   if not INDEXED[gate] then return end
   local key = TAG .. KEY.closedIndex .. gate

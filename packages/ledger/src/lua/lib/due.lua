@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
   due: reads a score of the set `due` as an instant. Lanes in line (line.lua) have places instead; such a lane became
-  due when the first turn behind it was given, or up to a second before.
+  due at the first instant in `lined` whose turn is not before its place, or up to a second earlier.
 ]]
 local function instantOf(due)
   if not due or tonumber(due) >= 0 then return due end

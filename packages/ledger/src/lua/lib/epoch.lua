@@ -4,19 +4,19 @@
   clock leaps. When an epoch begins, nothing is granted until every request that may be on the wire has ended
   (`holdUntil`). A caller that knows another layout or another number of partitions is refused.
 ]]
--- The hold of a ledger that is known to be new: enough for running processes that know another epoch to call.
+-- Hold of a ledger that is known to be new, ms: any running process that remembers another epoch calls within it.
 local FIRST_HOLD_MS = 1000
 local epochId
-local leastDelaysText -- least-delay.lua; false before any process has written them
-local policiesText -- site-policy.lua; false before the first policy
-local stopsText -- stops.lua; false before the first stop
+local leastDelaysText -- the least delays (owed.lua); false before any process has written them
+local policiesText -- gates/policies.lua; false before the first policy
+local stopsText -- gates/stops.lua; false before the first stop
 local hasCrawls -- whether a crawl other than the default one exists, or the default one has a weight or a pause
 -- When Redis lost its latest writes, and when every request of that time has ended; 0: it has lost none.
 local lostAt, lostUntil = 0, 0
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
--- After Redis has lost its latest writes, its time continues from the time that the caller has seen, so that fences
--- rise whatever was lost. Nothing is granted then, so a time that is slightly ahead does no harm.
+-- After Redis has lost its latest writes, the ledger's time continues from the time for which the caller vouches, so
+-- that fences rise whatever was lost. Nothing is granted then, so a time that is slightly ahead does no harm.
 local function raiseTime(vouched)
   if not vouched or vouched <= now + STEP_MS then return end
   --[[rule:time-goes-on-after-a-loss]] shift, now = shift + vouched - now, vouched --[[end]]
@@ -61,7 +61,7 @@ local function openEpoch()
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then
     return redis.error_reply('PARTITIONS ' .. partitions)
   end
-  -- So a process that starts with another number after Redis lost the list of partitions is refused.
+  -- Once Redis has lost the list of partitions, this refuses a process that starts with another number.
   if not partitions then call('HSET', KEYS[1], EPOCH.partitions, string.sub(KEYS[2], 1 + #TAG + #KEY.partitions)) end
   local thisRun = currentRun()
   local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
@@ -138,6 +138,6 @@ local function reply(...)
   return { epochId .. '#' .. versionIn(stopsText) .. ',' .. versionIn(leastDelaysText), ms(now), ... }
 end
 
--- The rest of a script is a function. Its functions then find the variables above directly; as locals of one function
--- they would be searched among all that are closed over (docs/decisions/0007-scripts-gather.md).
+-- The rest of a script is one function, so that making its inner functions costs less: otherwise Lua would search for
+-- each of their variables among all that are closed over so far (docs/decisions/0007-scripts-gather.md).
 return (function()

@@ -8,7 +8,7 @@
     GATES.pageGrant(lane, o, version, judged, fence, list)   what × moment; nil where everything is open, else the gate,
                                                              and until when
       o        the result of `factsOf`; nil when every gate of the origin is known to be open
-      version  of the rules in force;  judged: of those that judged the request, '' when none did
+      version  of the rules in force;  judged: version of the rules that judged the request, '' when none did
       fence    of the lease under which the request is, or will be, made, '' for none
       list     of the URL; '' for a request of no crawl
     GATES.pageReserveEach(…)   every closed gate: gate, until when, gate, until when, …
@@ -29,7 +29,7 @@
 --- @reader rules-changed = judged ~= '' and judged ~= version
 --- @reader refetch when o = o[FACTS.refetchVersion] == version
 
-local CHANGES_KEPT_MS = 60000 -- for an older fence it is unknown whether anything has changed
+local CHANGES_KEPT_MS = 60000 -- how long changes are kept: for older fences it is unknown whether anything has changed
 
 -- The facts about the origin of a lane (FACTS in layout.ts), read once in a call.
 local facts = {}
@@ -55,8 +55,8 @@ end
 -- text, and are compared as text: converting them to numbers costs more.
 local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), '99999999999999999999'
 local changes = {} -- origin → the fence of its latest change; false for none
-local changesOf = {} -- lanes whose changes one call reads, when the first of them is needed
-local latestChange -- of all origins; OLDEST if it was before that
+local changesOf = {} -- lanes whose changes are read together, when the first of them is needed
+local latestChange -- the fence of the latest change of any origin, at least OLDEST
 local function readChanges(lanes)
   if #lanes == 0 then return end
   local origins = {}
@@ -120,7 +120,7 @@ end
 local function crawlRecord(crawl) return call('HGET', crawlKey(crawl), CRAWL.record) or '' end
 local crawlChecks = {} -- list → until when reserve holds its crawl, 0 if it does not
 local function crawlHeldUntil(list)
-  local CHECK_MS = 500 -- unless reserve has chosen another instant
+  local CHECK_MS = 500 -- when a held crawl is checked again, unless reserve has chosen another instant
   return crawlChecks[list] or isCrawlHeld(crawlOf(list)) and now + CHECK_MS or 0
 end
 

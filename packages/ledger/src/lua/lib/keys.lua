@@ -11,7 +11,7 @@
 
   Keys of a partition, each behind its tag:
     due          zset   lane → instant from which it may be reserved; negative: its place in line (line.lua)
-    line         hash   crawl → the end of its latest turn in line;  lined: zset, since when lanes are in it
+    line         hash   crawl → the end of its latest turn in line;  lined: zset, instant → the last turn given by then
     inflight     zset   lane → instant at which reap checks its lease: the end of its reservation, later its own end
     slotless     set    those of `inflight` whose lease takes no slot of a fetcher: secondary ones, and orders of pools
     queues       hash   lane → requests that wait for a secondary lease of it (queue.lua)
@@ -20,13 +20,13 @@
     lanes        hash   lane → its memory and its first URL (lane.lua)
     q:<lane>     list   URLs of priority normal behind the first one
     h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
-    q@<crawl>:<lane>, h@<crawl>:<lane>   the same of a crawl that is not the default one, with their first URLs
-    t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one
+    q@<crawl>:<lane>, h@<crawl>:<lane>   the same for any other crawl than `default`; they include the first URL
+    t:<lane>     zset   crawl → its next turn, in a lane with URLs of a crawl that is not the default one
                         (docs/decisions/0025-many-crawls.md)
-    pt:<lane>    zset   crawl → its next turn, of crawls that ask for permits (permit-turns.lua)
+    pt:<lane>    zset   crawl → its next turn, for crawls that request permits (permit-turns.lua)
     crawls       hash   crawl → version of its record;  crawl:<name>  hash, its fields are CRAWL in layout.ts
     in:<crawl>   set    lanes with URLs of a crawl that is not the default one
-    hosts:<crawl> hash  host → number of its URLs taken in, and @domain → of its URLs, for a crawl with such limits
+    hosts:<crawl> hash  host, or @domain → number of its URLs taken in, for a crawl with such limits
     o:<origin>   hash   the facts about an origin; its fields are FIELD in layout.ts
     changed      zset   origin → the latest fence handed out when one of its gates changed
     ids:<n>      set    ids of URLs that are stored, as numbers, in 4096 buckets

@@ -1,9 +1,9 @@
 --- @include "lib/writes"
 --- @include "lib/closed-index"
 --[[
-  lane: the record of a lane in {tag}:lanes: its memory, and the first URL of its list q (layout.ts: MEMORY, entry.ts).
-  Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with
-  '+' in front when the list q may hold more.
+  lane: the record of a lane in {tag}:lanes: its memory (MEMORY in layout.ts), and the first URL of its list q
+  (pending-text.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it
+  is in flight, with '+' in front when the list q may hold more.
 ]]
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so with neither of these
 local BLANK = { MEMORY.none } -- the memory of a lane that remembers nothing; never changed
@@ -76,7 +76,7 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
--- Gates that hold lanes of many origins and are opened by one change; after it reserve wakes the lanes (waking.lua).
+-- Whether one change may open this gate for lanes of many origins; reserve then wakes these lanes (waking.lua).
 local function isByRecord(gate)
   return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
     or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
@@ -92,11 +92,11 @@ local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
   return call('LINDEX', listKey(list, lane), 0) or nil
 end
--- A URL of a list without the number of its requests: two readings are the same URL, which may have been requested
--- in between.
+-- A URL as a list holds it, without its number of attempts: two readings of one URL are then equal, even if it was
+-- requested in between.
 local function withoutAttempts(url) return url and (string.gsub(url, '^(%S+ %w+ %w+)~%d+', '%1')) end
 -- How many requests were made for the first URL of a list, '' for none. The lane remembers the number for the list that
--- was tried last; the URLs of other lists have theirs.
+-- was tried last; in other lists it is written into the URL.
 local function attemptsFor(lane, list, first)
   local memory = memoryOf(lane)
   if memory[MEMORY.list] == list and memory[MEMORY.attempts] ~= '' then return memory[MEMORY.attempts] end
@@ -110,8 +110,8 @@ local function writeAttempts(lane, list, attempts)
   local _, more = firstOf(lane)
   setFirst(lane, url, more)
 end
--- Counts another request for the first URL of a list. In a lane of several crawls the URL has the number as well; one
--- that was tried before the lane had several gets it when another list is tried.
+-- Counts another request for the first URL of a list. In a lane of several crawls the number is also written into the
+-- URL; if the URL was tried before the lane had several crawls, when another list is tried.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
   local tried, number = memory[MEMORY.list], memory[MEMORY.attempts]
@@ -163,7 +163,7 @@ local function makeDue(lane, ownDue, till, heldBy)
     indexClosed(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else
-    -- A URL has expired meanwhile: reserve looks for it in the lists of a lane that a gate has held.
+    -- A URL has expired meanwhile: because of `heldBy`, reserve searches for it in the lists of the lane.
     if isHeld and till <= now then changeMemory(lane)[MEMORY.heldBy] = heldBy end
     setDue(lane, ownDue)
   end

@@ -11,7 +11,7 @@
 ]]
 local leases = {} -- lane → its record; false when there is none, nil if not yet read
 local leasesTouched = {}
--- Lanes whose lease has ended; lanes and the instants at which reap checks them (lane, instant, …); lanes whose lease
+-- Lanes whose lease has ended; lanes and the instants at which reap checks them (instant, lane, …); lanes whose lease
 -- takes no slot.
 local over, indexed, slotless = {}, {}, {}
 

@@ -32,7 +32,7 @@ end
 
 -- Handles items of ARGV from `first` to `last`, both included, whose URLs are in one list. Returns how many URLs they
 -- end.
--- ended: when the exchange ended that they leave by, for verbs that end one
+-- ended: when the exchange ended by which they leave; nil for verbs that end no exchange
 local function leave(first, last, list, ended)
   local urls = 0
   for k = first, last, LEAVING.size do

@@ -1,12 +1,12 @@
 --- @include "lib/turns"
 --[[
-  line: whose lanes come first while more of them are due than may be reserved. Where the default crawl is alone, the
-  lanes that were due first. With other crawls, due lanes stand in a line, in which crawls take turns by their weights
+  line: the order of due lanes while more are due than may be reserved. Where only the default crawl exists, the lanes
+  that were due first come first. With other crawls, due lanes stand in a line, in which crawls take turns by weight
   (start-time fair queueing), so that a crawl with a hundred thousand due lanes delays one with ten by only ten turns.
   docs/decisions/0037-a-line-of-due-lanes.md.
 
   A lane in line is in `due` like any other, and its place there is in front of all instants: LINE.first + its turn,
-  which is negative. Other verbs see a lane that has been due for long; due.lua computes since when. The line ends when
+  which is negative. To other verbs the lane has been due for long; due.lua computes since when. The line ends when
   all its lanes have left.
 
   {tag}:line    hash  crawl → the end of its latest turn in this line

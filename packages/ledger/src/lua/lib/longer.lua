@@ -30,7 +30,8 @@ local function lengthen(lane)
   end
 end
 
--- Lengthens the lanes of the host, whose last request may have been for this origin. Agents are the items of the call.
+-- Lengthens the delays of the host's lanes, whose last request may have been for this origin. Each item of the call
+-- begins with an agent.
 local function lengthenHostLanes(origin, step)
   local host = hostOriginOf(origin)
   if host == origin then return end

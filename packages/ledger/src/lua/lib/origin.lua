@@ -3,7 +3,7 @@
   origin: writes facts about an origin other than its gates: the robots state, and the robots fetch in flight.
 ]]
 -- The robots state of an origin, '' once it has ended. It ends with the bodies of its rules (record.lua), even if an
--- operation keeps the hash longer: an ETag without its body would request a 304 that brings nothing.
+-- operation keeps the hash longer: the ETag of a lost body would bring a 304, without any rules.
 local function stateOf(state, ends)
   if not state or (ends and tonumber(ends) <= now) then return '' end
   return state
@@ -17,7 +17,7 @@ local function startRobotsFetch(origin, fence, leaseMs)
   local ends = now + --[[rule:a-robots-fetch-outlasts-its-lease]] math.max(holdMs, leaseMs) --[[end]]
   call('HSET', key, FIELD.fetchFence, fence, FIELD.fetchUntil, ms(ends))
   markChanged(origin)
-  -- An origin without other facts ends with its key, but not earlier; record.lua sets the full life.
+  -- The key of an origin without other facts must outlast the fetch; record.lua sets its full life.
   local life = math.ceil(ends - now) + DAY_MS
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end
 end

@@ -11,16 +11,16 @@
   {tag}:epoch  the field EPOCH.leastDelays: LEAST_DELAY in layout.ts
 ]]
 local leastDelays = {} -- agent → its least delay, and when it was changed
--- The longest least delay, and when every delay has ended that began, or was set for the end of a quarantine (reap),
--- before the latest change: a quarantine is shorter than holdMs.
+-- The longest least delay; when all delays from before the latest change have ended; and how far ahead reap may set the
+-- end of an exchange: by a quarantine, which is shorter than holdMs.
 local longestLeast, raisesEnd, mostAhead = 0, 0, tonumber(ARGV[ARG.holdMs])
 for name, least, changedAt in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
   leastDelays[name] = { least = tonumber(least), changedAt = tonumber(changedAt) }
   longestLeast, raisesEnd = math.max(longestLeast, tonumber(least)), math.max(raisesEnd, changedAt + mostAhead + least)
 end
 
--- The delay that agent, site and policy demand after every request of a lane, as far as the whole fleet knows it; and
--- whether the site has consented to it.
+-- The delay that the fleet's configuration (least delay of the agent, policy of the site) demands after every request
+-- of a lane; and whether the site has consented to it.
 local function demandedOfAll(lane)
   local known = longestLeast > 0 and leastDelays[agentOf(lane)]
   local least = known and known.least or 0
@@ -40,8 +40,8 @@ local function demandedOf(lane)
   return math.max(demanded, --[[rule:the-recorded-delay-is-owed]] recorded --[[end]], byHand), isConsented
 end
 
--- If the origin has not changed since the lease was granted, the lease itself has the recorded delay. byHand: the
--- operator's delay when the lease was granted
+-- The same for a lease. If the origin has not changed since the grant, the lease itself contains the recorded delay.
+-- byHand: the operator's delay when the lease was granted
 local function demandedSince(lane, fence, byHand)
   if hasChanged(lane, fence) then return demandedOf(lane) end
   local least, isConsented = demandedOfAll(lane)
@@ -52,7 +52,7 @@ end
 local function owedAfter(lane, kind, fence, of, reported, byHand)
   local isGroup = kind == KIND.paceGroup
   if --[[rule:a-pace-group-has-a-delay-of-its-own]] isGroup and of == '' --[[end]] then return reported end
-  -- Nearly always nothing has changed since the grant, and no demand is longer than what was known then.
+  -- Nearly always nothing has changed since the grant, and no agent has a longer least delay than `reported`.
   if not policiesText and reported >= longestLeast and (isUnchanged(fence)
     or (isGroup or not hasChanged(lane, fence)) and (of == '' or not hasChanged(of, fence))) then
     return math.max(reported, byHand)
@@ -89,7 +89,7 @@ local function endedOf(lane)
 end
 flushes[#flushes + 1] = function() writeAll(ENDED, lastsTouched, lasts) end
 
--- The delay that the last exchange of a lane owes by present knowledge.
+-- The delay that the last exchange of a lane owes by the facts of now.
 local function owedNow(lane, of)
   local owed = demandedOf(lane)
   if of and of ~= '' then owed = math.max(owed, (demandedOf(of))) end
@@ -111,7 +111,7 @@ end
 local function opensAt(lane, due)
   local changed = changedAt(lane)
   if --[[rule:a-raise-counts-while-a-delay-runs]] changed == 0 --[[end]] and lostAt == 0 then return due end
-  -- The end of an exchange may be ahead (reap), with a delay from before the change: when it ended says nothing.
+  -- reap sets the end of an exchange ahead, so an end after the change may still owe a delay from before it.
   local ended, owed, of = endedOf(lane)
   local since = ended or changed
   -- An exchange that ended before Redis lost its latest writes may not be the last: another one may have ended by

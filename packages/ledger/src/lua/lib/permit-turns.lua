@@ -27,7 +27,8 @@ local function turnOf(lane, crawl)
   return tonumber(turn), stored
 end
 
--- The next turn of the URLs that are stored in the lane. A lane with only the default crawl takes turns from now on.
+-- The next turn of the URLs that are stored in the lane; nil if all their crawls are held. A lane with only the default
+-- crawl gets its first turn here.
 local function turnOfOwn(lane)
   local turns = TAG .. KEY.turns .. lane
   if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
@@ -42,7 +43,7 @@ local function turnOfOwn(lane)
   end
 end
 
--- Sorts a line by turns. The crawl's request is already in it, and so are its own URLs if they wait.
+-- Sorts the line of a lane by turns. The request is already in the line, and so are the lane's own URLs if they wait.
 orderByTurns = function(lane, queue, requester)
   local crawl = crawlOfRequester(requester)
   local places, entries, soonest = {}, {}, nil

@@ -9,7 +9,7 @@
                 waiting requests in order: the instant to try again, and the lane. The hash expires two hours after its
                 last change.
 ]]
--- A request that would wait longer tries again anyway: URLs end by their own expiry, not by a queue.
+-- No request waits longer without trying again: a URL ends by its own expiry, not by a queue.
 local LONGEST_WAIT_MS = 3600000
 local LEAST_STEP_MS = 50
 local LEAST_GRACE_MS = 250 -- a request that is later than this, and than one step, has lost its place
@@ -22,8 +22,8 @@ local function placeIn(queue, name)
   for i = 1, #queue do if queue[i].name == name then return i end end
 end
 
--- The queue of a lane, without requests that did not come in time, and without its own URLs when they do not take
--- turns.
+-- The queue of a lane, without requests that missed their instant, and without the lane's own URLs unless `ownWaits`;
+-- and the latest instant that any request was given.
 local function queueOf(lane, requester, ownWaits, step)
   local queue, last, text = {}, 0, queueRead[lane]
   if not text then return queue, last end
@@ -69,8 +69,8 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
-  -- A request behind the lane's own URLs must come while the delay after theirs runs; later, the next URL would already
-  -- be reserved.
+  -- A request behind the lane's own URLs must try again while the delay after the request for such a URL runs; later,
+  -- the next URL would already be reserved.
   local isBehindOwn = isByTurn and place and (placeIn(queue, lane) or place) < place
   if --[[rule:a-permit-comes-while-the-delay-of-its-turn-runs]] isBehindOwn --[[end]] then at = at - step / 2 end
   if place then queue[place].at = at end

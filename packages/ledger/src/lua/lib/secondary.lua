@@ -8,14 +8,14 @@
 ]]
 local acquired = {}
 local takesTurns, orderByTurns -- defined in permit-turns.lua, if that is included
-local fence -- the latest one of this call
+local fence -- the latest one that this call has handed out
 
 local function nextFence()
   fence = (fence or math.max(lastFence(), math.floor(now * 1000))) + 1
   return string.format('%d', fence)
 end
 
--- Reads the facts about these lanes that secondary leases need, at once: all but their leases (readLeases).
+-- Reads at once all facts about these lanes that secondary leases need, except their leases (readLeases).
 local originsAreKnown = true -- whether anything is stored about any of their origins
 local function readForSecondary(lanes)
   if #lanes == 0 then return end
@@ -30,8 +30,8 @@ local function readForSecondary(lanes)
   originsAreKnown = call('EXISTS', unpack(origins)) > 0
 end
 
--- reap first checks a secondary lease after this time, so that it stands behind the reservations granted beside it: a
--- small sorted set is searched from its beginning, which took two fifths of the time of start.
+-- reap first checks a secondary lease after this time, so that its entry in `inflight` is near the beginning, ahead of
+-- new reservations: Redis searches a small sorted set from its beginning, which took two fifths of the time of start.
 local FIRST_CHECK_MS = 5000
 local lastLeaseMs, lastCheck
 local function keepAcquired(lane, leaseMs)
@@ -44,23 +44,23 @@ end
 -- The gates of a lane that a request holds beside its own lane.
 local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.groupGrant }
 
--- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`,
--- `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for
--- its own), `notBefore` (when another lane of the same request opens, nil for none), and
--- `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
+-- A request for one of several lanes is a table: `lanes` (after readLeases and readForSecondary), `kind`, `delay` (owed
+-- at least), `leaseMs`, `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane that
+-- makes the request, '' for this one), `notBefore` (when another lane of the same request opens, nil for none), and
+-- `gates(lane, o, version, '', '', '')`, which returns the gate that closes a lane, and until when.
 
--- The delay that the requesting lane owes; start passes it with the order.
+-- The delay that the requesting lane demands; 0 for `start` (`byHand` is set), which passes it in `delay`.
 local function owedToOther(request)
   return request.of ~= '' and not request.byHand and demandedOf(request.of) or 0
 end
--- The least delay that a lease owes, by knowledge at its grant.
+-- The least delay that a lease owes by the facts at its grant.
 local function owedAtGrant(lane, request)
   local owed = math.max(request.delay, owedToOther(request))
   return request.kind == KIND.paceGroup and owed or math.max(owed, (demandedOf(lane)))
 end
 
--- A lane that nothing holds, as nearly every pace lane: no lease, no URLs, no queue, and no closed gate of its origin.
--- Returns a place; or nil, and then `findLane` must read everything, which costs three times as much.
+-- A short cut for a lane that nothing holds, like nearly every pace lane: no lease, no URLs, no queue, no closed gate.
+-- Returns the result of `findLane`; or nil: then `findLane` must read everything, which costs three times as much.
 local function readFree(lane, request)
   if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]]
     or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
@@ -107,8 +107,8 @@ local function findLane(request)
     local known = tonumber(kept) or dueOf(lane) or now -- if the lane was forgotten, its last delay has ended by now
     local ownDue = opensAt(lane, known)
     local held = leaseOf(lane)
-    -- The lane's own URLs wait like other requests, unless one is in flight or a gate holds them: then the end of that,
-    -- not this line, ends their wait.
+    -- The lane's own URLs wait like other requests, unless one is in flight or a gate holds them: then the end of that
+    -- request or gate, not this line, ends their wait.
     local ownWaits = not gate and (kept == '' or heldBy == GATE.paceGroup)
       and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
     local queue, last = queueOf(lane, requester, ownWaits and heldBy == GATE.paceGroup, step)
@@ -144,7 +144,7 @@ local function findLane(request)
   return best
 end
 
--- Leases a free place: returns the fence, the instant at which its request may be sent, and the delay owed.
+-- Leases a free lane: returns the fence, the instant at which its request may be sent, and the delay owed.
 local function take(found)
   local lane, request = found.lane, found.request
   local given = nextFence()
@@ -236,7 +236,7 @@ local function acquireBoth(own, paceLane)
   return nil, math.max(at, await(pace, math.max(pace.opens, at), pace.gate)), pace.gate or GATE.paceGroup
 end
 
--- After flush: a lane with a secondary lease is not due.
+-- To be called after flush: removes lanes that have got a secondary lease from `due`.
 local function flushSecondary()
   if #acquired == 0 then return end
   granted()

@@ -8,7 +8,7 @@
                   A lane with only the default crawl has no turns; in other lanes, a crawl without URLs has none.
   Where only the default crawl exists, nothing is defined here.
 ]]
-local MOST_READ = 20 -- held crawls before one that is not held; with more, the lane is read again soon
+local MOST_READ = 20 -- crawls read in search of one that is not held; if more exist, the lane is read again soon
 local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often held lanes are read again
 local chooseList, standingOf
 if hasCrawls then
@@ -41,7 +41,7 @@ if hasCrawls then
     return isHigh and high or listOf(LIST.normal, crawl)
   end
 
-  -- The list whose URL comes next, nil when only the default crawl exists; and until when that list is held, or 0.
+  -- The list whose URL comes next, or nil in a lane of the default crawl alone; and until when that list is held, or 0.
   chooseList = function(lane, others, attempts, list, heldBy)
     local turns = TAG .. KEY.turns .. lane
     local isTried, crawl = attempts ~= '', crawlOf(list)

@@ -3,7 +3,7 @@
   acquire: a secondary lease, now or in some ms, of the first of these lanes that is due: one lane (the hop of a
   robots.txt into another origin), or the lanes that share the pace of a group.
   ARGV    ARGS.acquire in calls.ts, then the lanes:
-          delayMs    owed if no longer delay is known
+          delayMs    delay owed afterwards, unless a longer one is known
           of         the lane that makes the request, if it is another one: at least its delay is owed
           isRobots   '1': the hop is the robots fetch of its origin
           requester  the requesting lane, by which it keeps its place in line, or ''

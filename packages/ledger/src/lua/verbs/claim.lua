@@ -3,7 +3,7 @@
   claim: reserves one lane for a robots fetch that no URL of the lane needs: an order follows, as after reserve.
   ARGV    ARGS.claim in calls.ts. A lane that is due within aheadMs is reserved. A reservation that is not started ends
           after reserveMs.
-          paceLane: a lane that shares its pace with this one, or ''; list: the crawl that needs it, '' for none
+          paceLane: a lane that shares its pace with this one, or ''; list: of the crawl whose permit waits, or ''
   Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate; or 'blocked'; or 'crawl-held'
           and the record of the crawl, which is paused or over
   Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight,

@@ -8,7 +8,7 @@
           over    like most ends of secondary leases: load normal, and nothing leaves
           end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
           again   the URL stays first, and its attempt is counted
-          delayMs is the delay owed, elapsedMs the part of it that has passed since the last byte
+          delayMs is the delay owed, elapsedMs the time since the last byte of the answer
           load is 'normal', or what back-off.lua reads
   Returns per lane 'completed' or 'stale'
   Keeps   the lease was started and is the caller's; otherwise nothing changes, and the call is counted as stale.

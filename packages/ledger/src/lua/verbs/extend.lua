@@ -5,7 +5,7 @@
   ARGV    ARGS.extend in calls.ts, then CONFIRM_ITEM for each lane of the holder
   Returns EXTENDED: 'stale'; or 'extended', the gate that allows no more requests, else '', and how long the leases last
           from now, ms
-  Keeps   all of its leases or none.
+  Keeps   all leases of the holder are extended, or none.
 ]]
 if inDoubt then return inDoubt end
 if not areHeld(LIFE.extend) then return reply('stale', '', '0') end

@@ -4,12 +4,12 @@
   of its lane, and with it one of the pace lane, or neither.
   ARGV    ARGS.grant in calls.ts, then per permit GRANT_ITEM:
           paceLane   a lane that shares its pace with this one, or ''
-          version    of the rules that the URL was judged by
-          delayMs    owed if no longer delay is known
+          version    of the rules that judged the URL
+          delayMs    delay owed afterwards, unless a longer one is known
           requester  the lane that makes the request: it keeps its place in line by this name. 'x@crawl origin' is a
                      request of a crawl, which takes its turn by the crawl's weight
-          Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
-          granted: with waitMs when it opens that much later, and with fence and delay of the pace lane's lease
+  Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
+          granted: the request may be sent after waitMs; with fence and delay of the pace lane's lease
           wait: try again after waitMs; holder is 'url' or 'permit' when the lane has a lease
           or the reason for none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is
           paused or has ended

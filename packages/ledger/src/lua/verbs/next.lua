@@ -12,8 +12,8 @@
           SOON_MS: the caller repeats the call then, since a gate may close and a delay may become longer meanwhile;
           'wait', ms, gate; 'busy' when another request was granted that has not been sent yet; 'stale'; 'blocked',
           'rules-changed', 'refetch'
-  Keeps   every gate of every held lane, and the longest delay that any of them owes, as after any other request. The
-          request is counted when it is granted.
+  Keeps   the request waits for every gate of every held lane, and for the longest delay that any of them owes. It is
+          counted when it is granted.
 ]]
 local SOON_MS = 500
 if inDoubt then return inDoubt end

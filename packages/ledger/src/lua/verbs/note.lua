@@ -3,14 +3,14 @@
 --[[
   note: writes recent events for operators. Nothing is decided by them, so a process that dies before it has written its
   notes does no harm.
-  ARGV    tallies, JSON: events that are counted with the notes, by their names among the counts
+  ARGV    tallies, JSON: name among the counts → number of events to add
           then NOTE_ITEM in calls.ts, repeated
   Returns 'noted'
 ]]
 for i = ARG.items, #ARGV, NOTE_ITEM.size do
   local origin, reason, text = ARGV[i + NOTE_ITEM.origin], ARGV[i + NOTE_ITEM.reason], ARGV[i + NOTE_ITEM.text]
   if ARGV[i + NOTE_ITEM.backOff] ~= '' then
-    local o = factsOf(' ' .. origin) -- without an agent
+    local o = factsOf(' ' .. origin) -- the name of a lane without an agent
     local note = cjson.decode(text)
     if isAhead(o[FACTS.backOffUntil]) then note['until'] = tonumber(o[FACTS.backOffUntil]) end
     note.incidents, note.failures = tonumber(o[FACTS.incidents] or '0'), tonumber(o[FACTS.failures] or '0')

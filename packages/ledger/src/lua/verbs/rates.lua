@@ -20,7 +20,7 @@ local function writeLeastDelays()
   end
   local function write(agent, before, least)
     local stays = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]]
-    -- A new agent has made no request.
+    -- 0 for a new agent, which has made no request.
     local changedAt = not before and 0 or stays and before.changedAt or now
     text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
   end

@@ -10,7 +10,7 @@
   Keeps   the URL stays first in its lane. A started lease counts an attempt, a reservation counts nothing.
 ]]
 local BATCH = 200
-local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was given
+local FORGOTTEN_MS = 3600000 -- a queue is deleted this long after the latest instant that it gave to a request
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
 local index = --[[rule:every-lease-ends]] INFLIGHT --[[end]]
 local found = call('ZRANGE', index, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
@@ -40,7 +40,7 @@ for i = 1, #found do
   local lane = found[i]
   local lease = leaseOf(lane)
   if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
-    indexLease(lane, ms(lease[LEASE.ends])) -- the first check of the lease
+    indexLease(lane, ms(lease[LEASE.ends])) -- this was the first check: the lease lasts longer
   else
     endLease(lane)
     if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude

@@ -12,15 +12,15 @@
           lane      the lane whose lease ends, '' for none
           state     state-text.ts, '' when it stays; lifeMs: how long it is kept
           unclaimedMs  how long state and bodies are kept if no URL of the origin is stored and no permit for it is
-                    held; '0': the full time. asker: the token whose question caused the fetch
+                    held; '0': the full time. unclaimedBy: the token for which the fetch was made
           hashes    of the bodies that the state needs, the latest first, separated by blanks
           body      the first of these (stored-body.ts), '' when it is already stored
           delayMs, elapsedMs   the delay owed by the lane, and the part of it that has passed
           load      'normal', or a value that back-off.lua reads: a site that asks for less is left alone, whatever its
                     answer means for the rules
           domain    registrable domain of the origin; domainBytes, allBytes, beyondLifeMs: body-budget.lua
-          of an agent: its delay, '' when it stays; and clampedFrom, the seconds as written when they were clamped,
-          else ''
+          DELAY_ITEM: agent; delayMs, '' when its known delay stays; clampedFrom, the seconds as the site wrote them
+          if they were clamped, else ''
   Returns 'completed', 'stale', or 'full': there is no room for the body, and nothing was changed
   Keeps   a longer delay counts at once, also for delays that run; waking never lowers a lane's own due time. The lane
           that fetched owes the longest delay known. A state ends no later than the bodies that it needs.
@@ -70,7 +70,7 @@ if isRecorded then
   call('HSET', key, FIELD.robotsState, ARGV[ARG.state])
   call('HINCRBY', key, FIELD.version, 1)
   if isNew or call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
-  -- An unclaimed origin stores its end even if its key ends with it: a permit may come (keep.lua).
+  -- For an unclaimed origin the end of its state is stored even if its key ends then: a permit may follow (keep.lua).
   if life <= short or isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
   else call('HDEL', key, FIELD.robotsStateEnds) end
 end

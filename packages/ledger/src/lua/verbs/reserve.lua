@@ -20,7 +20,7 @@ local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 
 local isHold = --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]]
 if isHold then return reply('startup-hold', ms(holdUntil - now)) end
 wakeLanes()
--- With other crawls, only the default one is held (turns.lua).
+-- Where other crawls exist, a full stream of the default crawl holds only that crawl (turns.lua).
 if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then
   return reply('outcomes-full', '')
 end
@@ -37,7 +37,7 @@ local function gatherDue()
   -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
   lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
   readLanes(lanes)
-  -- Lanes that are not due yet and have no record stay: most are pace lanes, one for each lane with URLs.
+  -- Skips lanes that are not due and have no record: mostly pace lanes, one for each lane with URLs.
   local most, later, seen = limit - #lanes, {}, 0
   local page = aheadMs > 0 and 2 * most or 0
   local from, till = '(' .. ms(now), ms(now + aheadMs)
@@ -149,8 +149,8 @@ for i = 1, #lanes do
   -- A lane that is due when its gate opens is not reserved ahead: the gateway would defer it again and again.
   local isClosed = gate and --[[rule:reserve-minds-closed-gates]] closedUntil > now and closedUntil >= due --[[end]]
   local isHeld = #urls > 0 and isClosed and not isBlocked and not isNamed
-  -- A URL that has expired ends now, in whatever list it is and whatever gate is closed, also one that only the gateway
-  -- knows: it would defer the lane again and again.
+  -- A URL that has expired ends now, in any list and behind any gate, also one that only the gateway checks (the memory
+  -- names it): the gateway would defer the lane again and again.
   local wasHeld = others ~= '' and heldBy ~= '' and #urls > 0 and not isNamed
   local expires, listOfIt
   if isHeld or --[[rule:what-expired-in-another-list-ends-first]] wasHeld --[[end]] then

@@ -30,7 +30,7 @@ local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused
 local OF_ONE_CRAWL = { [GATE.share] = true, [GATE.pool] = true }
 local MOST_READ, SOON_MS, LATER = 20, 100, 0.1
 -- The turn of one crawl has ended without a request: it moves behind the others, whose turns come soon. If the previous
--- turn had none either, all may be held: the lane is read less and less often, as its `till` grows.
+-- turn had no request either, all may be held: the lane is read less and less often, as its `till` grows.
 local function tillNextTurn(lane, crawl, till, gate)
   local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_READ - 1, 'WITHSCORES')
   local last

@@ -11,7 +11,7 @@
           nothing, except that a first failure after good answers may count twice.
 ]]
 if inDoubt then return inDoubt end
-local NO_FENCE = '0' -- for a lease of which nothing is known: the facts recorded about the origin count
+local NO_FENCE = '0' -- for a lease of which nothing is known: the recorded facts about the origin then count
 local function close(lane, opens)
   local lease = leaseOf(lane)
   if lease then
@@ -32,7 +32,7 @@ for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local known = endedOf(lane)
   local isLater = --[[rule:the-latest-end-is-remembered]] not known or known < ended --[[end]]
   local isOwed = --[[rule:a-restored-end-is-owed]] ended + owed > now --[[end]]
-  -- Nothing would forget the end of a lane that is idle, and not due.
+  -- The end of a lane that is idle and not due would never be deleted.
   local isInUse = isOwed or known or leaseOf(lane) or hasWork(lane)
   if isLater and isInUse then setEnded(lane, ended, owed, '') end
   if isOwed then close(lane, ended + owed) end

@@ -1,7 +1,7 @@
 --- @include "lib/due"
 --[[
   sample: adds the present state of the partition to the ring of the last hours. Any process may call it at any rate:
-  one sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
+  one sample is taken per KEPT.sampleMs. A sample is JSON: Sample in views/types.ts.
   Returns 'sampled' or 'early'
 ]]
 local key = TAG .. KEY.ring

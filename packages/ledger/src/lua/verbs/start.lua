@@ -4,7 +4,7 @@
   ARGV    ARGS.start in calls.ts, then per order START_ITEM. The kind is page, robots, or robots-page (a page whose URL
           is a robots.txt). paceLane is a lane that shares its pace with this one, or ''.
   Returns per order START_ANSWER, its parts joined by '|':
-          granted: with waitMs when it opens that much later, and with fence and delay of the pace lane's lease
+          granted: the request may be sent after waitMs; with fence and delay of the pace lane's lease
           early: try again after waitMs; the reservation stays
           stale: the lease is not the caller's
           or the gate that is closed; `delay` if the delay has become longer since the reservation
@@ -25,7 +25,7 @@ readForSecondary(paceLanes)
 changesOf = lanes
 if lostAt > 0 then readEnded(allLanes) end
 
-local request = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- for the pace lane of each order in turn
+local request = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- reused for the pace lane of each order
 
 -- Releases the lane of a refused order: a gate that waits holds it; after any other refusal it is due at its own time.
 local function refuse(lane, opens, gate, till)

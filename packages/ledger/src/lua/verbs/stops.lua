@@ -3,8 +3,8 @@
 --[[
   stops: sets the emergency stops of this partition, all at once.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
-          expected    the version from which these were made, or '' for any earlier one
-          version     of these; everything: when the stop of everything ends, '0' when there is none
+          expected    the version of the record from which this one was made, '' for any earlier one
+          version     of this record; everything: when the stop of everything ends, '0' when there is none
           record      all of them as JSON
           Ends are instants of the clock of Redis, or STOPS.never.
   Returns 'written', 'kept' or 'overtaken' (lib/record.lua); and the version in force

@@ -39,7 +39,7 @@ end
 
 -- Lane by lane: name, form, number of URLs, place of the first.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- by lane, behind an '@', with which no host begins; and by place
+local domains, elsewhere = {}, {} -- by lane, with an '@' in front, as no host has; and by place
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
@@ -189,7 +189,7 @@ for g = 1, #names do
     end
   end
 end
--- A lane that was empty may be in no set, or its last delay still runs, which NX leaves unchanged.
+-- A lane that was empty may be in no set, or still in `due` while its last delay runs, which NX leaves unchanged.
 if #idle > 0 then
   local leased = call('HMGET', LEASES, unpack(idle))
   local added, instant = {}, ms(now)

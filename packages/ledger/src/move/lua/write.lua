@@ -3,7 +3,7 @@
   write: runs commands of Redis in one step, in order.
 
   KEYS     as guard
-  ARGV     per command: its number of words, and these; its keys are in full
+  ARGV     per command: its number of words, then the words, with keys in full
 ]]
 local at = ARG.items
 while at < #ARGV do

@@ -9,8 +9,8 @@ local function named(row)
   return one
 end
 local function groupsOf(stream) return call('EXISTS', stream) == 1 and call('XINFO', 'GROUPS', stream) or {} end
--- The oldest entry that a group has not acknowledged, '' when there is none; how many entries it was not handed; 1 if
--- there are more.
+-- The oldest entry that a group has not acknowledged, '' when there is none; the number of entries not yet delivered to
+-- it; and 1 if that number is a lower bound, else 0.
 local function unread(stream, group)
   local after = '(' .. group['last-delivered-id']
   local lag, isLeast = group.lag, 0

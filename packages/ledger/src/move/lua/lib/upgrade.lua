@@ -7,5 +7,5 @@ local layout = call('HGET', KEYS[1], EPOCH.layout) -- false where none is writte
 local closedFrom = string.match(layout or '', '^(%d+)>' .. LAYOUT.version .. '$')
 -- The layout of a ledger with crawls has a different number.
 local isOfNow = layout == LAYOUT.version or layout == LAYOUT.withCrawls
--- Written while the partition is closed; replace the keys of these names when it is switched.
+-- Keys that are written while the partition is closed; switch.lua moves their content to the keys of these names.
 local NEXT_LEASES, NEXT_HELD = TAG .. KEY.leases .. '>next', TAG .. KEY.heldByPolicy .. '>next'

@@ -1,7 +1,7 @@
 --- @include "lib/upgrade"
 --[[
-  put-leases: writes some leases in their present form. An earlier lease is of its own lane; the request of a secondary
-  one may be sent from its beginning, and its end was in a set.
+  put-leases: writes some leases in their present form. The earlier form has neither `of` nor `requestAt` (of a
+  secondary lease, that is its `notBefore`), and the ends of secondary leases are in a set.
 
   KEYS     as guard
   ARGV     cursor: of HSCAN;  count: how many leases a call handles
