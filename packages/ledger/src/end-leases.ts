@@ -1,4 +1,4 @@
-/** Ends leases that have expired, for every service that reaps. */
+/** Ends leases that have expired, for every service that calls `reap`. */
 import { step } from '@decorum/robots'
 import type { Ledger } from './ledger.ts'
 import type { Reaped } from './types.ts'

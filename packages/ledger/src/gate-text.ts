@@ -30,7 +30,7 @@ export const GATES: Record<string, Verbatim> = Object.fromEntries(
   ALL_FUNCTIONS.map(({ name }) => [name, { lua: `gates_${name}` }]),
 )
 
-/** `--- @reader name when guard = expression` */
+/** A reader in lua/lib/gates.lua: `--- @reader name when guard = expression`. */
 const READER = /^--- @reader ([\w-]+)(?: when (.+?))? = (.+)$/gm
 type Reader = { guard: string | undefined; expression: string }
 
@@ -102,7 +102,7 @@ function functionText(
   ].join('\n')
 }
 
-/** @throws Error  for a cell without an answer */
+/** @throws Error  for a cell that is neither `true` nor a text */
 function checkTable(table: GateTable): void {
   for (const gate of READ_GATES)
     for (const moment of Object.keys(MOMENTS) as Moment[])

@@ -17,7 +17,7 @@ export async function takeHopTurn(
   return isTaken === null ? Math.max(1, await withDeadline(redis.pttl(key), deadline, 'hopTurn')) : 0
 }
 
-/** Sets how long the turn that was taken lasts, from now. */
+/** Sets how long a turn that was taken lasts from now. */
 export async function keepHopTurn(
   redis: RedisLink,
   keys: Keys,

@@ -132,7 +132,7 @@ export type CrawlMove =
   | 'share'
   /** only the sum over all partitions counts: the first partition adds the number of one that retires */
   | 'sum'
-  /** a day and a count: summed for the latest day */
+  /** a day and its count: only the counts of the latest day are summed */
   | 'day'
 
 /** Counts of outcomes by kind have no name in CRAWL; they are summed. */

@@ -47,7 +47,7 @@ export const KEY = {
   lanes: 'lanes',
   normal: 'q:',
   high: 'h:',
-  /** the turns of the crawls of a lane, when it holds URLs of a crawl beside the default one (lib/turns.lua) */
+  /** the turns of a lane's crawls, if it holds URLs of a crawl other than the default one (lib/turns.lua) */
   turns: 't:',
   /** the turns of the crawls that request permits in a lane (lib/permit-turns.lua) */
   permitTurns: 'pt:',
@@ -76,7 +76,7 @@ export const KEY = {
   operations: 'operations',
   stops: 'stops',
   policies: 'policies',
-  /** followed by a day, as days since 1970 */
+  /** followed by a day, as the number of days since 1970 */
   requests: 'requests:',
   heldByPolicy: 'closed',
   waking: 'waking',
@@ -92,7 +92,7 @@ export const KEY = {
   examples: 'f:',
   ring: 'ring',
   closedIndex: 'shut:',
-  /** lanes that have moved to this partition while the number of partitions is changed */
+  /** marks of the lanes and counts that have moved to this partition during a change of the number of partitions */
   moved: 'moved',
   /** BullMQ's job of candidates; the marks of its chunks are fields of the job */
   candidateJob: `${CANDIDATES}:`,
@@ -121,7 +121,7 @@ export const EPOCH = {
   lost: 'lost',
   /** the latest fence that was handed out */
   fence: 'fence',
-  /** ANNOUNCED */
+  /** why no lease is left: ANNOUNCED */
   restartAnnounced: 'planned',
   /** the number of partitions, or `2>6` while it is being changed */
   partitions: 'of',
@@ -186,7 +186,7 @@ export const FIELD = {
   /** numbers in a row: of incidents (429, 503), and of failures (no answer, or 403) */
   incidents: 'incidents',
   failures: 'failures',
-  /** operations, set by operators */
+  /** set by operations of operators */
   pausedUntil: 'pausedUntil',
   /**
    * in the record of a host's `https:` origin: another scheme or port of the host is paused; and, followed by that origin, until when it is
@@ -200,7 +200,7 @@ export const FIELD = {
   overrideDelay: 'overrideDelay',
   overrideUntil: 'overrideUntil',
   overrideReason: 'overrideReason',
-  /** version of the rules that an operator wants to be fetched again */
+  /** version of the rules that an operator has requested to be fetched again */
   refetchVersion: 'refetchVersion',
   /** not stored, but shown by views: the origin's site and its policy; and the requests to its host today */
   policy: 'policy',
@@ -362,11 +362,11 @@ const LEASE_TYPES = {
 
 /** The memory of a lane, in order: each a text, '' when missing. */
 const MEMORY_NAMES = [
-  'attempts', // requests made for the first URL, and its list
+  'attempts', // number of requests made for the first URL, and the list of that URL
   'list',
   'ownDue', // while a gate holds the lane beyond its due time: that due time, and the gate
   'heldBy',
-  'hasHigh', //  OTHERS
+  'hasHigh', // OTHERS: which other lists may hold URLs
 ] as const
 type MemoryName = (typeof MEMORY_NAMES)[number]
 

@@ -26,7 +26,7 @@ export type LeaseEvent = {
   /** the states from which the event may happen, and for started leases, the kinds */
   from: { none?: true; reserved?: true; started?: readonly LeaseKind[] }
   to: LeaseState
-  /** the effect on the lane, or what changes */
+  /** the effect on the lane or on the lease */
   lane: string
   /** true: the holder names the lease by its fence (LIFE in the scripts); absent: the script itself finds the lease */
   isHeld?: true
@@ -199,7 +199,7 @@ const EVENTS = {
 
 export type LeaseEventName = keyof typeof EVENTS
 export const LEASE_EVENTS: Readonly<Record<LeaseEventName, LeaseEvent>> = EVENTS
-/** The events by which a holder names its lease. */
+/** The events in which the holder names its lease by the fence. */
 export const HELD_EVENTS = (Object.keys(EVENTS) as LeaseEventName[]).filter((name) => LEASE_EVENTS[name].isHeld)
 
 /** Replaces `LIFE.done` in a script. */

@@ -129,7 +129,7 @@ function placesOf(args: readonly string[]): Record<string, number> {
 /** Code that is the same in every script; code that names places of arguments, which differ from script to script; or another part. */
 type Piece = string | { own: string } | { include: string }
 
-/** A part without comments, with the names in it replaced, except those that differ from script to script. */
+/** Splits a part into pieces, without comments, and replaces its names, except those that differ from script to script. */
 function takeApart(file: string, text: string, constants: Constants): readonly Piece[] {
   const pieces: Piece[] = []
   for (const line of text.replace(BLOCK_COMMENT, '').split('\n')) {

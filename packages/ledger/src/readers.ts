@@ -19,7 +19,7 @@ export type Reader = {
   pending: number
   /** the oldest unacknowledged outcome: its entry in the stream, and the candidate's id if it can be read */
   oldest?: { entry: string; id?: string; ageMs: number }
-  /** time since its latest activity, by any consumer; absent: it has no consumer */
+  /** time since the latest activity of any of its consumers; absent: it has no consumer */
   idleMs?: number
   /** at most CONSUMERS_SHOWN, those with most pending outcomes first */
   consumers: Consumer[]
@@ -111,7 +111,7 @@ export type Forgetting = {
   /** a group stays if one of its consumers was active within this time */
   silentForMs: number
 }
-/** `unread`: how many outcomes it had not acknowledged */
+/** `unread`: number of outcomes that the group had not acknowledged */
 export type Forgotten = { kind: 'forgotten'; unread: number } | { kind: 'absent' } | { kind: 'still-read' }
 
 const MAX_TEXT = 512

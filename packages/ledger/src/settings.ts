@@ -10,7 +10,7 @@ export type LedgerOptions = {
   partitions: number
   leaseMs?: number
   quarantineMs?: number
-  /** start grants a lane that is due this soon; the caller waits for the rest (StartAnswer.waitMs) */
+  /** `start` also grants a lane that becomes due within this time, ms; the caller waits until then (StartAnswer.waitMs) */
   grantAheadMs?: number
   /** longest time that the end of an exchange waits for others, to share one call of `complete`, ms; default 0 */
   gatherMs?: number
@@ -51,7 +51,7 @@ export type LedgerOptions = {
 export type BodyBudget = {
   /** for the origins of one registrable domain, bytes; and the same again for short lives */
   domainBytes: number
-  /** for all origins, bytes; likewise */
+  /** for all origins, bytes; and the same again for short lives */
   allBytes: number
   /** life of a body beyond the budget, ms */
   beyondLifeMs: number

@@ -4,7 +4,7 @@ import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { GATE, List } from './layout.ts'
 
-/** A gate that the scripts of the ledger name (GATE in layout.ts). */
+/** The name of a gate in the scripts of the ledger (GATE in layout.ts). */
 export type LedgerGateName = (typeof GATE)[keyof typeof GATE]
 
 /** One lane: one request at a time, then a delay. */
@@ -19,7 +19,7 @@ export type Pending = {
   /** the registrable domain or host whose redirects led here */
   from?: string
   priority: 'high' | 'normal'
-  /** requests already made for it; absent: none */
+  /** number of requests already made for it; absent: 0 */
   attempts?: number
   /** absent: the crawl `default` */
   crawl?: string
@@ -168,7 +168,7 @@ export type NextRequest = {
   kind: 'further' | 'hop'
   /** lane of the request; it need not be among those that are held */
   lane: LaneRef
-  /** every lane of one partition that the holder has; the lane of the request first, if it is one of them */
+  /** every lane that the holder has leased in one partition; the lane of the request comes first if it is one of them */
   held: LeasedLane[]
   /** time since the end of the previous request, ms */
   elapsedMs: number

@@ -30,7 +30,7 @@ export type CrawlLimits = {
 /** Defaults for candidates that do not set these fields. */
 export type CrawlSettings = Pick<RequestShape, 'redirects' | 'accept' | 'maxBytes' | 'deadlineMs'> & {
   priority?: 'high' | 'normal' | undefined
-  /** requests for one URL; never more than MAX_ATTEMPTS */
+  /** largest number of requests for one URL; at most MAX_ATTEMPTS */
   attempts?: number | undefined
   /** the pool whose workers fetch its pages, whatever the agent; absent: the pool of the agent, or the fetchers */
   pool?: string | undefined
@@ -72,7 +72,7 @@ export class CrawlError extends Error {
   override readonly name = 'CrawlError'
 }
 
-/** The reason with which URLs of a crawl in this state end. */
+/** The reason in the outcomes of URLs that end because their crawl is in this state. */
 const ENDINGS: { [S in CrawlState]?: RefusedReason } = {
   cancelled: 'cancelled',
   ended: 'crawl-ended',

@@ -65,7 +65,7 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
       const { tags, retired } = await timed(readTags(redis), 'oldestOutcome')
       return timed(oldestOutcome(redis, [...tags, ...retired]), 'oldestOutcome')
     },
-    /** How many outcomes of a crawl each answering partition stores: at the limit, dispatch pauses. */
+    /** Number of outcomes of a crawl in each partition that answers; at OUTCOMES_LIMIT dispatch pauses. */
     unread: (crawl: string): Promise<number[]> =>
       thatAnswer(tags.map((tag) => timed(redis.xlen(outcomesKey(tag, crawl)), 'unread'))),
     /** The groups that read a crawl's outcomes, those with most to read first, from the partitions that answer. */

@@ -79,7 +79,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       if (result !== 'outcomes-full') for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
       return result
     },
-    /** Marks the job as done. The mark is kept for another hour, for a gateway that was unreachable while another one did the same job. */
+    /** Keeps the mark of a finished job for only an hour: for a gateway that was unreachable while another one did the same job. */
     async forgetMark(partition: number, name: string): Promise<void> {
       await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')
     },
@@ -119,13 +119,13 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
      * refused, `resolve` ends them: `unused` for a lease that was started, `release` for a secondary lease.
      */
     confirm: (held: LeasedLane[]) => ofOrigin(held[0]?.origin ?? '').verbs.confirm(held),
-    /** A secondary lease, now or later. `complete` with `secondary`, or `resolve` with `release`, ends it. */
+    /** Acquires a secondary lease, or returns how long to wait. `complete` with `secondary`, or `resolve` with `release`, ends it. */
     acquire: (request: SecondaryRequest) => ofOrigin(request.lanes[0]?.origin ?? '').verbs.acquire(request),
     /** The lease of a permit and of its pace lane, or why not. `complete` with `secondary`, or `resolve`, ends it. */
     grant: (request: GrantRequest) => ofOrigin(request.origin).verbs.grant(request),
     /** Another request under leases of one partition that are held: it waits for every gate and delay of all their lanes. */
     next: (request: NextRequest) => ofOrigin(request.held[0]?.origin ?? '').verbs.next(request),
-    /** Extends the leases that one permit, or one order of a pool, holds in one partition by this much from now: all of them, or none. */
+    /** Lets the leases that one permit, or one order of a pool, holds in one partition last `leaseMs` from now: all of them, or none. */
     extend: (held: LeasedLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
     complete(completion: Completion): Promise<CompleteResult> {
       const exchange = exchangeOf(completion)

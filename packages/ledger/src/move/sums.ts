@@ -13,7 +13,7 @@ export async function moveSums(mover: Mover, from: string, to: string, crawls: r
   for (const name of crawls) await moveSum(mover, from, to, `${KEY.crawl}${name}`, STAY)
 }
 
-/** Adds a sum once, however often the move is repeated. The later one of two days stays. */
+/** Adds a sum once, however often the move is repeated. The counts of a day are added if the days are equal; else the later day stays. */
 async function moveSum(
   { redis, change }: Mover,
   from: string,

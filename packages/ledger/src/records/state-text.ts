@@ -6,7 +6,7 @@ import { type RobotsState, unknownOrigin } from '@decorum/robots'
 
 const HASH = /^[0-9a-f]{32}$/
 
-/** Kind, status, instant, jitter in thousandths, age of the first answer, number of answers, hash of the body. */
+/** Usually kind, status, instant, jitter in thousandths, age of the first answer, number of answers, hash of the body; else JSON. */
 export function writeState(state: RobotsState): string {
   const { answer, copy, first } = state
   if (answer !== undefined && copy !== undefined && first !== undefined && HASH.test(copy.hash)) {

@@ -20,9 +20,9 @@ export type About = {
   pending: string[]
   /** whether it keeps pages */
   keepsPages?: boolean
-  /** of permits processes: the workers of each pool that connect to it */
+  /** of a permits process: the workers of each pool that connect to it */
   pools?: Record<string, PoolDemand>
-  /** of proxies: the clients with most requests, as of some seconds ago */
+  /** of a proxy: the clients with most requests, as of some seconds ago */
   passing?: Passing[]
 }
 

@@ -48,7 +48,7 @@ export async function record(scripts: Scripts, settings: VerbSettings, recorded:
   })
 }
 
-/** Keeps the facts about an origin while a permit for it is held. @returns false: its state has ended, or there is no room for its body */
+/** Keeps the facts about an origin for the full time. @returns false: its state has ended, or there is no room for its body */
 export async function keep(
   scripts: Scripts,
   { bodies: { domainBytes, allBytes, beyondLifeMs } }: VerbSettings,

@@ -5,7 +5,7 @@ import type { Written } from '../record/place.ts'
 import type { Scripts } from '../scripts.ts'
 import { EVERYTHING, type Stop, type StopRecord, stopsInForce } from '../stops/record.ts'
 
-/** @param expected  the version from which the record was made; undefined: any */
+/** @param expected  the version from which the record was made; undefined: any earlier one */
 export async function stops(
   scripts: Scripts,
   record: StopRecord,

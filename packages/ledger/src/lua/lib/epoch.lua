@@ -128,7 +128,7 @@ end
 local refused = openEpoch()
 if refused then return refused end
 
--- The version at the beginning of a text of the epoch; '0' when there is none.
+-- The version at the beginning of a field of the epoch; '0' when the field is missing.
 local function versionIn(text) return text and string.match(text, '^%d+') or '0' end
 
 -- Every reply begins with the versions of the shared records that are in force here. scripts.ts separates the epoch,

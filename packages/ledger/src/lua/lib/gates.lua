@@ -43,8 +43,8 @@ local function factsOf(lane)
 end
 local function versionOf(o) return o[FACTS.version] or '0' end
 
--- Whether every gate of the origin of a lane is known to be open, and the known delay of the lane; the state and the
--- version of its robots.txt. Reading each gate costs three times as much.
+-- Returns four facts: whether every gate of the origin of a lane is known to be open, the known delay of the lane, and
+-- the state and the version of its robots.txt. Reading each gate costs three times as much.
 local function whetherOpen(lane)
   local blank = string.find(lane, ' ', 1, true)
   local key, agent = originKey(string.sub(lane, blank + 1)), string.sub(lane, 1, blank - 1)

@@ -6,7 +6,7 @@
   is in flight, with '+' in front when the list q may hold more.
 ]]
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so with neither of these
-local BLANK = { MEMORY.none } -- the memory of a lane that remembers nothing; never changed
+local BLANK = { MEMORY.none } -- the memory of a lane that has none; shared, so never changed
 local NOTHING = string.rep('|', MEMORY.size + 1)
 local memories, firsts = {}, {} -- lane → its memory or false, its first URL or false; nil if not yet read
 local lanesTouched = {}

@@ -12,7 +12,7 @@
   {tag}:line    hash  crawl → the end of its latest turn in this line
   {tag}:lined   zset  instant → the last turn that was given by then; at most one entry a second
 ]]
-local MOST_LINED_UP = 1500 -- per call
+local MOST_LINED_UP = 1500 -- number of lanes that one call puts into line
 local MOST_OF_A_LANE = 5 -- number of crawls of one lane among which the turn is chosen
 local MARK_MS, KEPT_MS = 1000, 3600000
 local LINE_KEY, LINED = TAG .. KEY.line, TAG .. KEY.lined
@@ -47,7 +47,8 @@ local function crawlsOf(lanes)
   end
   return crawls
 end
--- Gives a lane a turn of its crawl, with weight 1 if the crawl is held; a lane without URLs leaves when it is read.
+-- Takes the next turn of a crawl for one of its lanes; a held crawl has weight 1. A lane without URLs (nil) takes no
+-- turn: it leaves the line when it is read.
 local function turnOf(crawl)
   if not crawl then return nextTurn end
   local turn, standing = endOf(crawl), standingOf(crawl)
@@ -98,7 +99,7 @@ local function nextInLine(limit, aheadMs)
     end
   end
   gather(call('ZRANGE', DUE, 0, limit - 1, 'WITHSCORES'), turns)
-  local instants, crawlOfLane = {}, {} -- lanes that become due soon
+  local instants, crawlOfLane = {}, {} -- of lanes that become due soon: lane → instant, lane → crawl
   if aheadMs > 0 then
     local most = 2 * limit -- many are pace lanes, which have no URLs
     gather(call('ZRANGE', DUE, '(' .. nowText, ms(now + aheadMs), 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'), instants)

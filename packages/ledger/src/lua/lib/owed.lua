@@ -89,7 +89,7 @@ local function endedOf(lane)
 end
 flushes[#flushes + 1] = function() writeAll(ENDED, lastsTouched, lasts) end
 
--- The delay that the last exchange of a lane owes by the facts of now.
+-- The delay that the last exchange of a lane owes by the present facts.
 local function owedNow(lane, of)
   local owed = demandedOf(lane)
   if of and of ~= '' then owed = math.max(owed, (demandedOf(of))) end
@@ -120,7 +120,7 @@ local function opensAt(lane, due)
   if isLost then since = math.max(since, lostUntil) else owed = 0 end
   return math.max(due, since + math.max(owed or 0, owedNow(lane, of)))
 end
--- The same, for delays of its origin that were set or recorded since.
+-- The same after a delay of its origin was set or recorded.
 local function lengthened(lane, due)
   local ended, _, of = endedOf(lane)
   if not ended then return due end

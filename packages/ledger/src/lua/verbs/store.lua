@@ -39,7 +39,7 @@ end
 
 -- Lane by lane: name, form, number of URLs, place of the first.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- by lane, with an '@' in front, as no host has; and by place
+local domains, elsewhere = {}, {} -- lane → '@' and its domain; place → URLs taken in elsewhere
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
