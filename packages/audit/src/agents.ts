@@ -9,7 +9,7 @@ export type AuditedAgent = {
   name: string
   /** the party whose knowledge it shares */
   party: string
-  /** product tokens, most specific first, that are matched in robots.txt */
+  /** product tokens to match in robots.txt, most specific first */
   tokens: string[]
   policy: Policy
   /** its own least and longest delay, ms */
@@ -32,7 +32,7 @@ export type FleetAgents = {
   }[]
 }
 
-/** User-Agent header → agent, always the same for the same header; undefined: it is not to be judged. */
+/** Maps a User-Agent header to its agent, always the same for equal headers; undefined: the agent is not to be judged. */
 export type AgentFinder = (userAgent: string) => AuditedAgent | undefined
 
 export type AgentSettings = {
@@ -93,8 +93,8 @@ export function agentsOf(settings: AgentSettings): AgentFinder {
 }
 
 /**
- * The product token of a User-Agent header. Crawlers that begin with a browser's name have their own after `compatible;`, or in a comment
- * that begins with their name and contains a contact: `(Applebot/0.1; +http://…)`. Otherwise it is the leading token.
+ * The product token of a User-Agent header. A crawler whose header begins with a browser's name has its own name after `compatible;`, or in
+ * a comment that begins with that name and contains a contact: `(Applebot/0.1; +http://…)`. Otherwise it is the leading token.
  */
 export function tokenOf(userAgent: string): string {
   const compatible = /(?:^|[(;\s])compatible; ?([A-Za-z_-]+)/i.exec(userAgent)?.[1]
@@ -104,12 +104,12 @@ export function tokenOf(userAgent: string): string {
   return /\(([A-Za-z_-]+)(?:\/[\w.]+)?; ?\+?https?:/.exec(userAgent)?.[1]?.toLowerCase() ?? leading
 }
 
-/** Whether a product token is that of one crawler: a browser's is that of many visitors. */
+/** Whether a product token identifies a crawler: '' and a browser's `mozilla` do not. */
 export const namesCrawler = (token: string): boolean => token !== '' && token !== 'mozilla'
 
 /**
- * Whether the crawler's whole name is its product token, by which robots.txt knows it: it may send several User-Agents, or another one once its
- * contact is set. `b1` and `b2` are two crawlers, although the token of both is `b`.
+ * Whether the product token is the crawler's whole name. Then all its User-Agents belong to one party, for example before and after a
+ * contact was added. `b1` and `b2` are two crawlers, although the token of both is `b`.
  */
 function isWholeName(token: string, userAgent: string): boolean {
   const end = userAgent.toLowerCase().indexOf(token) + token.length

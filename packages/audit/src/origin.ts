@@ -1,8 +1,8 @@
 /** Canonical origins and paths: one spelling for each, whatever a log wrote. */
 
 /**
- * An origin that is already canonical. The last label begins with a letter, so it is no IPv4 address; a label in punycode may be invalid,
- * so the parser of URLs decides.
+ * Matches most canonical origins. The last label begins with a letter, which excludes IPv4 addresses; punycode labels are left to the URL
+ * parser, since they may be invalid.
  */
 const PLAIN_ORIGIN = /^https?:\/\/(?!.*xn--)(?:[a-z0-9][a-z0-9-]*\.)+[a-z][a-z0-9-]*(?::(?!80$|443$)[1-9]\d{0,3})?$/
 
@@ -21,11 +21,11 @@ export function originOf(text: string): string | undefined {
   return host === '' ? undefined : `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`
 }
 
-/** A URL, or null when it is invalid: `URL.parse` is newer than the oldest Node that runs this. */
+/** A URL, or null if it is invalid; replaces `URL.parse`, which the oldest supported Node lacks. */
 export const urlOf = (text: string, base?: string): URL | null =>
   URL.canParse(text, base) ? new URL(text, base) : null
 
-/** Path and query as requested: `search` is also '' for `/a?`. @param url  loses its fragment */
+/** Path and query as requested, with the `?` of `/a?`, for which `search` is ''. @param url  its fragment is removed */
 export function pathOf(url: URL): string {
   url.hash = ''
   return url.pathname + (url.search === '' && url.href.endsWith('?') ? '?' : url.search)

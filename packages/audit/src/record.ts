@@ -36,14 +36,14 @@ export type RequestLine = {
   resolution?: number
 }
 
-/** A body of rules as served, once per content, before the first request line that names it. */
+/** A body of rules as served: one line per content, before or after the request lines that name it. */
 export type RobotsLine =
   | { kind: 'robots'; hash: string; body: string }
   | { kind: 'robots'; hash: string; base64: string }
 
 /** An emergency stop, as in `decorum stop list --ended --json`. Instants are ms since 1970 UTC. */
 export type StopLine = {
-  /** a host, with every name below it, or an address; `*`: everything. An IPv6 address in brackets */
+  /** a host, which includes every name below it; an address, if IPv6 in brackets; or `*` for everything */
   name: string
   at: number
   /** absent: it does not expire */

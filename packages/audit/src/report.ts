@@ -56,7 +56,7 @@ export type RulesReport = {
   broken: { line: number; times: number }[]
 }
 
-/** Why lines or pages were not judged. */
+/** The lines that were set aside, and why. */
 export type SetAside = {
   /** lines that could not be read as a request */
   lines: number

@@ -16,7 +16,7 @@ const perOffence = (required: readonly string[]): Schema => ({
   additionalProperties: false,
 })
 
-/** All properties except the optional ones are always present, and no others. */
+/** Schema of an object that always has `properties`, may have `optional`, and has no others. */
 function object(properties: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema {
   return {
     type: 'object',

@@ -1,4 +1,4 @@
-/** The result of a robots fetch, as far as the record has it: the row of the table in docs/audit.md. */
+/** The result of a robots fetch, as far as the record shows it: a row of the table in docs/audit.md. */
 import { type AnswerKind, type Policy, parseRobots, ROBOTS_MAX_BYTES, type RobotsTxt } from '@decorum/robots'
 import type { RobotsByOrigin } from '../record.ts'
 import { type Chains, isRedirect, MOST_HOPS } from './chains.ts'
@@ -6,14 +6,14 @@ import type { Exchanges } from './columns.ts'
 import type { Lanes } from './lanes.ts'
 import { Names } from './names.ts'
 
-/** A body that is not in the record. */
+/** Number of a body that is not in the record. */
 export const NO_BODY = 0
 
 export type Answer = {
   kind: AnswerKind | 'renewed' | 'unknown'
   /** number of the body, or NO_BODY */
   body: number
-  /** the agent disconnected before the end: it had read enough, or it gave up */
+  /** the agent disconnected before the end, either because it had read enough or because it gave up */
   doubtful: boolean
 }
 
@@ -41,7 +41,7 @@ export class Bodies {
     return number < FIRST_GIVEN ? this.#bodies[number] : this.#given[number - FIRST_GIVEN]
   }
 
-  /** The body that `--robots` gives for this origin. */
+  /** Number of the body that `--robots` gives for this origin, or NO_BODY. */
   ofOrigin(origin: () => string): number {
     const body = this.#byOrigin?.get(origin())
     if (body === undefined) return NO_BODY
@@ -56,7 +56,7 @@ export class Bodies {
   }
 }
 
-/** Answers that depend only on the status: one object each. */
+/** Answers without a body, one object for each kind. */
 const PLAIN = new Map<Answer['kind'], Answer>()
 
 function plain(kind: Answer['kind']): Answer {

@@ -17,8 +17,8 @@ import { summary } from './summary.ts'
 
 export type Audit = {
   /**
-   * Adds one exchange; `file` and `line` give its place.
-   * @returns false when its origin is invalid: it was not added
+   * Adds one exchange, which is line `number` of log `file`.
+   * @returns false: its origin is invalid, so it was not added
    */
   request(line: RequestLine, file?: number, number?: number): boolean
   /** Adds a body of rules, before or after the requests that name it. */

@@ -4,13 +4,13 @@
  */
 import { Numbers } from './numbers.ts'
 
-/** RFC 9309 §2.3.1.2: at least five. */
+/** Redirects that a fetch follows at most; RFC 9309 §2.3.1.2 requires at least five. */
 export const MOST_HOPS = 5
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 export const isRedirect = (status: number): boolean => REDIRECTS.has(status)
 
-/** All chains and fetches of a record, in columns, because a log may contain nothing else. */
+/** All chains and fetches of a record, in columns to save memory: a log may consist of robots fetches only. */
 export class Chains {
   readonly #chainOf: Int32Array
   /** for each chain its first and last row, and its number of hops */
@@ -25,7 +25,7 @@ export class Chains {
   /** for each hop the row before it in its chain, plus one */
   readonly #before = new Numbers()
   readonly #lanes: number
-  /** by lane; made for the first redirect */
+  /** for each lane the instant of `redirectedAt`, ms since 1970; created at the first redirect */
   #redirectedAt: Float64Array | undefined
 
   constructor(rows: number, lanes: number) {
@@ -47,7 +47,7 @@ export class Chains {
     return chain >= 0 && this.first(chain) !== row
   }
   chainOf = (fetch: number): number => this.#fetchChain.get(fetch)
-  /** the row of its /robots.txt: a hop, if another request begins the chain */
+  /** the row of the fetch's /robots.txt, which is a hop if another request began the chain */
   firstOf = (fetch: number): number => this.#fetchFirst.get(fetch)
   lastOf = (fetch: number): number => this.last(this.chainOf(fetch))
   hopsBefore = (fetch: number): number => this.#fetchHops.get(fetch)
@@ -70,7 +70,7 @@ export class Chains {
     this.#redirectedAt ??= new Float64Array(this.#lanes).fill(Number.POSITIVE_INFINITY)
     this.#redirectedAt[lane] = Math.min(this.#redirectedAt[lane] as number, at)
   }
-  /** When that first happened; Infinity: never. */
+  /** Earliest end of a redirected GET of the lane's own /robots.txt, ms since 1970; Infinity: there was none. */
   redirectedAt = (lane: number): number => this.#redirectedAt?.[lane] ?? Number.POSITIVE_INFINITY
 
   beginFetch(chain: number, row: number): void {
@@ -79,7 +79,7 @@ export class Chains {
     this.#fetchChain.push(chain)
   }
 
-  /** Whether the predicate is true for an earlier row in the chain of this one, among at most five. */
+  /** Whether the predicate is true for any earlier row (at most five) in this row's chain. */
   someBefore(row: number, is: (row: number) => boolean): boolean {
     for (let at = this.#before.get(row); at > 0; at = this.#before.get(at - 1)) if (is(at - 1)) return true
     return false

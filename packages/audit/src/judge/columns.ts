@@ -7,11 +7,11 @@ import { everyNumber, Numbers } from './numbers.ts'
 import { Texts } from './texts.ts'
 
 export const ROBOTS_PATH = '/robots.txt'
-/** How late at most a site notices that an agent has disconnected, ms, when its record does not say. */
+/** Longest time until a site notices that an agent has disconnected, ms, if its record does not give `late`. */
 const LATE_MS = 25
 const FIRST_ROWS = 256
 
-/** How much later an exchange may have begun and ended, and how much earlier it may have ended, ms. */
+/** `resolution`: how much later than recorded an exchange may have begun and ended; `late`: how much earlier it may have ended; ms. */
 type Unsure = { resolution: number; late: number }
 const CERTAIN: Unsure = { resolution: 0, late: 0 }
 
@@ -34,13 +34,13 @@ export class Exchanges {
   found = new Uint16Array(FIRST_ROWS)
   readonly #flags = { at: new Uint8Array(FIRST_ROWS) }
   readonly #paths = { at: new Uint32Array(FIRST_ROWS) }
-  /** Location or Retry-After, depending on the status: the number of its text plus one; rows beyond the last header have none */
+  /** number of the text of Location (status 3xx) or Retry-After (all others), plus one; 0, or beyond the length: no header */
   readonly #headers = new Numbers()
   readonly #headerTexts = new Names()
   /** number of the body served; 0: unknown */
   body = new Uint32Array(FIRST_ROWS)
   readonly #texts = new Texts()
-  /** the same for the site's own addresses */
+  /** number of the text of the site's own address, plus one; 0, or beyond the length: none */
   readonly #addresses = new Numbers()
   readonly #addressTexts = new Names()
 
@@ -90,7 +90,7 @@ export class Exchanges {
   isGet = (row: number): boolean => ((this.#flags.at[row] as number) & GET) !== 0
   isCut = (row: number): boolean => ((this.#flags.at[row] as number) & CUT) !== 0
 
-  /** Rows by start, then by end, then as read. */
+  /** All rows, sorted by start, then by end, then in the order of input. */
   inOrder(): Uint32Array {
     const { length } = this
     const rows = everyNumber(length)

@@ -1,4 +1,4 @@
-/** The robots fetches of a record, by place. */
+/** The robots fetches of a record by place, which is a party at an origin (lanes.ts). */
 import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Lanes } from './lanes.ts'
@@ -6,9 +6,9 @@ import type { Lanes } from './lanes.ts'
 type Of = { chains: Chains; exchanges: Exchanges; lanes: Lanes }
 
 export class Fetches {
-  /** for each place, and one more, the index where its fetches begin in both lists */
+  /** for each place the index of its first fetch in both lists; one more entry has the end of the last place */
   readonly #from: Uint32Array
-  /** fetches of all places: ordered by their starts, and by their earliest ends, after which their results are known */
+  /** all fetches, place by place; within a place sorted by start, and by earliest end, from which the result may be known */
   readonly #byStart: Uint32Array
   readonly #byEnd: Uint32Array
   readonly #of: Of
@@ -59,7 +59,7 @@ export class Fetches {
     return exchanges.endMin(chains.lastOf(fetch))
   }
 
-  /** The same list if all fetches ended in the order of their starts, as is usual. */
+  /** Sorts the fetches of each place by end; returns `#byStart` itself if all ended in the order of their starts, as is usual. */
   #sortedByEnd(places: number): Uint32Array {
     let sorted: Uint32Array | undefined
     for (let place = 0; place < places; place++) {

@@ -49,11 +49,11 @@ export function findChains(order: Uint32Array, of: Of): Chains {
 class WaitingRedirects {
   /** redirect → agent and target */
   readonly #targets = new Map<number, string>()
-  /** agent and target → the redirect, or several redirects by their ends, some of which may be removed already */
+  /** agent and target → the redirect, or a heap of redirects by earliest end; those behind the first may no longer be waiting */
   readonly #leading = new Map<string, number | Heap>()
-  /** redirects by the latest instant at which they may have ended; some may be removed already */
+  /** redirects by the latest instant at which they may have ended; some may no longer be waiting */
   readonly #aging = new Heap()
-  /** lane → the waiting redirect of the chain that was last begun there */
+  /** per lane: the waiting redirect of the newest chain begun there */
   readonly #ofLane = new Map<number, number>()
   readonly #chains: Chains
   readonly #order: Uint32Array
@@ -87,7 +87,8 @@ class WaitingRedirects {
   }
 
   /**
-   * The chain whose redirect this request follows: among redirects to this target the one that ended first; if equal, the first in order.
+   * Removes the redirect that this request follows, and returns its chain; undefined: there is none. Of several redirects to the target it
+   * follows the one that ended first; if equal, the first in order.
    */
   takeFollowed(request: number, lane: number, origin: string): number | undefined {
     const { exchanges, lanes, meter } = this.#of

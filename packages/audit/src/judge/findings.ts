@@ -13,7 +13,7 @@ export type Finding = {
   share: number
   /** the earlier exchange that makes this one an offence */
   after?: number
-  /** the beginning of the stretch of the record that must be complete; absent: only the request itself */
+  /** start of the stretch of the record on which the finding relies, ms since 1970; absent: only the request itself */
   since?: number
 }
 
@@ -46,7 +46,7 @@ export class Findings {
   /** number of findings dropped because the clock had been set back */
   byClock = 0
   readonly #ofLane: Uint32Array
-  /** lane and offence → how often a request committed it repeatedly, as several pace groups may find */
+  /** lane and offence → number of repeated findings against the same request, as from several pace groups */
   readonly #again = new Map<string, number>()
   readonly #kept: Kept[] = []
   readonly #worst = new Map<Offence, Kept[]>()
@@ -88,7 +88,7 @@ export class Findings {
   /** Number of violations in a lane. */
   inLane = (lane: number): number => this.#ofLane[lane] as number
 
-  /** How often requests of a lane committed an offence repeatedly; the first time is in `found` of the exchanges. */
+  /** Number of a lane's findings of an offence beyond the first of each request, which is in `found` of the exchanges. */
   again = (lane: number, offence: Offence): number => this.#again.get(`${lane} ${offence}`) ?? 0
 
   #count(row: number, offence: Offence): void {
@@ -109,7 +109,7 @@ export class Findings {
   worst(fileOf: (file: number) => string): Violation[] {
     const all = [...this.#worst.values()].flat()
     all.sort((a, b) => WEIGHTS[b.finding.offence] - WEIGHTS[a.finding.offence] || b.finding.share - a.finding.share)
-    // First few of each kind and lane; then few of each kind; then the rest.
+    // First at most two of each kind and two of each lane; then two of each kind; then the rest.
     const chosen: Kept[] = []
     for (const most of [{ ofLane: WORST_ALIKE }, { ofLane: WORST_SHOWN }]) {
       for (const kept of all) {

@@ -1,4 +1,4 @@
-/** A binary heap of whole numbers, least key first; of equal keys the lesser number. */
+/** A binary heap of whole numbers, least key first; among equal keys the lesser number comes first. */
 export class Heap {
   readonly #keys: number[] = []
   readonly #items: number[] = []
@@ -18,7 +18,7 @@ export class Heap {
     }
   }
 
-  /** Takes the first item whose key is at most this; undefined when there is none. */
+  /** Removes and returns the first item if its key is at most `most`; undefined: there is no such item. */
   popUntil(most: number): number | undefined {
     const [key] = this.#keys
     return key === undefined || key > most ? undefined : this.pop()

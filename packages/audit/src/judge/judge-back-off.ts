@@ -1,4 +1,4 @@
-/** Retry-After that a site sent with 429 or 503 on a page: until then no agent of that party may send any request. */
+/** Judges back-off: after a page's 429 or 503 with Retry-After, no agent of the party may send this origin a request until it is over. */
 import { parseRetryAfter } from '@decorum/robots'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
@@ -16,7 +16,7 @@ export class BackOffJudge {
   #places: Closed | undefined
   readonly #of: Of
 
-  /** `graceMs`: how long the other lanes of the party may need to learn of it; its own lane has no grace. */
+  /** `graceMs`: how long a Retry-After may take to reach the party's other lanes, ms; its own lane has no grace. */
   constructor(of: Of) {
     this.#of = of
   }
@@ -52,7 +52,7 @@ export class BackOffJudge {
   }
 }
 
-/** Until when lanes, or places, are known to be closed. */
+/** For each lane, or each place, the instant until which a known Retry-After closes it. */
 class Closed {
   /** rows with a Retry-After that is not yet known, by the instant at which it becomes known */
   readonly #pending = new Heap()
@@ -72,7 +72,7 @@ class Closed {
   row = (at: number): number => this.#row[at] as number
   add = (row: number, at: number): void => this.#pending.push(at, row)
 
-  /** Applies everything that became known by an instant; instants only rise. */
+  /** Applies every Retry-After that became known by an instant; instants only rise from call to call. */
   apply(instant: number, meter: Meter): void {
     for (let row = this.#pending.popUntil(instant); row !== undefined; row = this.#pending.popUntil(instant)) {
       meter.steps++

@@ -1,5 +1,5 @@
 /**
- * Pace groups: lanes that share a delay, or a number of places, by the operator's PACE_GROUPS. A request takes one of the places from its
+ * Pace groups: lanes that share a delay and one or more places, by the operator's PACE_GROUPS. A request takes one of the places from its
  * start until its delay has ended.
  */
 import type { AuditedAgent } from '../agents.ts'
@@ -11,9 +11,9 @@ import type { Knowledge, RequestFacts } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
-/** The lanes that share a delay, or a number of places. Agents are named in lower case. */
+/** Finds the pace groups of a lane. Names of agents are in lower case. */
 export type PaceGroups = {
-  /** The lane whose delay all lanes of this host share, if it is another lane. */
+  /** The lane whose delay all lanes of this host share; undefined: it is this lane itself. */
   hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
   /** All other groups of a lane: their places, each as a lane, and the operator's delay. */
   above(
@@ -32,16 +32,16 @@ type Group = {
   places: number
   /** ms; undefined: the longest known delay of any origin of the host */
   delayMs: number | undefined
-  /** an origin that was requested in the group, and whether there was another: otherwise it is the same as a lane */
+  /** the first origin requested in the group, '' before; and whether another was: a group with one origin is only a lane */
   origin: string
   isShared: boolean
-  /** the requests that end latest, latest first; only as many as can matter */
+  /** the requests that end latest, latest first; at most `places` + KEPT_BESIDE */
   taken: readonly Taken[]
 }
 
 const NONE: readonly Taken[] = []
 
-/** Kept beyond the number of places, because a hop does not count the requests of its own chain. */
+/** Number of requests kept beyond the number of places: for a hop, the requests of its own chain do not count. */
 const KEPT_BESIDE = 16
 
 type Of = {
@@ -56,13 +56,13 @@ type Of = {
 
 export class GroupJudge {
   readonly #groups = new Map<string, Group>()
-  /** by lane if the address does not matter; else by lane and address */
+  /** by lane if the address is unknown or does not matter; else by lane and address */
   readonly #ofLane: Group[][] = []
   readonly #ofAddress = new Map<string, Group[]>()
   readonly #hosts = new Map<string, string>()
-  /** agent, host → places whose rules may demand more than the least delay, longest first */
+  /** agent, host → (party, origin) places whose rules may demand more than the agent's minimum delay, longest first */
   readonly #slow = new Map<string, { place: number; longest: number }[]>()
-  /** party, host → places */
+  /** party, host → (party, origin) places */
   readonly #placesOf = new Map<string, number[]>()
   readonly #of: Of
 
@@ -88,7 +88,7 @@ export class GroupJudge {
     }
   }
 
-  /** Number of groups in which more than one origin was requested: the others are lanes. */
+  /** Number of groups in which more than one origin was requested: the others are the same as their lane. */
   get shared(): number {
     return [...this.#groups.values()].filter(({ isShared }) => isShared).length
   }
@@ -147,7 +147,7 @@ export class GroupJudge {
       const views = knowledge.views(place, { ...facts, agent, agentId })
       delay = Math.max(delay, knowledge.delay(views, agent, agentId))
     }
-    // A delay with a site's consent counts for its host; a longer one is judged in the lane.
+    // A shorter delay, to which the site consents, counts for its host; a site's longer delay is judged in the lane.
     return Math.min(delay, this.#of.sites?.delay(host, delay, endMin, facts.startMin) ?? delay)
   }
 
@@ -182,5 +182,5 @@ export class GroupJudge {
   }
 }
 
-/** No delay of a group or of an agent is longer. */
+/** Longest delay that a group or an agent can have, ms. */
 const LONGEST_MS = 86_400_000

@@ -16,12 +16,12 @@ export type LaneJudge = {
   findings: Findings
   /** the effect of site policies on a delay; undefined: no policies are known */
   sites: SiteJudge | undefined
-  /** lines of bodies that disallowed something: body, line */
+  /** records that a line of a body disallowed a request */
   broken: (body: number, line: number) => void
-  /** the chain of the row, and whether it is a hop of it, to the origin of the chain's first request or to another */
+  /** whether the row is a hop of a chain, and then to the origin of the chain's first request, or to another */
   hop: 'none' | 'at-home' | 'elsewhere'
   noRules: () => void
-  /** the record may continue an older one: before this instant nothing counts against an agent that it might have known */
+  /** ms since 1970: until then rules may be known from an older record that this one continues, so their absence is no offence */
   mayKnowUntil: number
 }
 
@@ -29,7 +29,7 @@ export type LaneJudge = {
 const RULES_LAST_MS = 86_400_000
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
-/** One decimal of a millisecond, or as many as distinguish the two. @param isCoarse  the instants were rounded, so less may have been kept */
+/** Prints two delays with one decimal, or as many as distinguish them. @param isCoarse  instants were rounded: less may have been kept */
 function keptOfOwed(kept: number, owed: number, isCoarse: boolean): string {
   if (isCoarse) return kept < 0 ? `none of ${ms(owed)}` : `less than ${ms(Math.ceil(kept * 10) / 10)} of ${ms(owed)}`
   const digits = [1, 3, 6].find((one) => kept.toFixed(one) !== owed.toFixed(one)) ?? 9
@@ -38,7 +38,7 @@ function keptOfOwed(kept: number, owed: number, isCoarse: boolean): string {
 
 /** The data by which the delays of each lane are judged, and the results. */
 export class LaneEnds {
-  /** the row that ended latest, and the latest one outside of that row's chain; each plus one, 0: none */
+  /** by lane: the row that ended latest, and the one outside of its chain that ended latest; each plus one, 0: none */
   readonly #latest: Uint32Array
   readonly #latestOther: Uint32Array
   /** three numbers per lane: least and most delay owed, smallest slack, ms; infinite: no delay was judged */
@@ -56,7 +56,7 @@ export class LaneEnds {
   smallestSlack = (lane: number): number | undefined => known(this.#delays[lane * 3 + 2])
 
   owed(lane: number, delay: number): void {
-    // If no lane has two requests, there is no delay to judge.
+    // Allocated at the first delay to judge: there is none if no lane has two requests.
     if (this.#delays.length === 0) {
       this.#delays = new Float64Array(this.#lanes * 3).fill(Number.POSITIVE_INFINITY)
       for (let at = 1; at < this.#delays.length; at += 3) this.#delays[at] = Number.NEGATIVE_INFINITY
@@ -64,12 +64,12 @@ export class LaneEnds {
     this.#delays[lane * 3] = Math.min(this.#delays[lane * 3] as number, delay)
     this.#delays[lane * 3 + 1] = Math.max(this.#delays[lane * 3 + 1] as number, delay)
   }
-  /** To be called for each delay that was owed. */
+  /** Records how much longer than owed a delay was, ms; negative: it was too short. */
   slack(lane: number, slack: number): void {
     this.#delays[lane * 3 + 2] = Math.min(this.#delays[lane * 3 + 2] as number, slack)
   }
 
-  /** The latest-ended row before this one: rows of one chain are one exchange, without a delay inside. */
+  /** The earlier row of the lane that ended latest, outside this row's chain: a chain is one exchange, without a delay inside. */
   before({ lane, chain }: RequestFacts, chains: Chains): number | undefined {
     const latest = (this.#latest[lane] as number) - 1
     const isOwn = latest >= 0 && chain >= 0 && chains.ofRow(latest) === chain
@@ -106,7 +106,7 @@ export function judgeInLane(row: number, facts: RequestFacts, judge: LaneJudge):
 function judgePage(row: number, facts: RequestFacts, views: View[], judge: LaneJudge): void {
   const { chains, findings, lanes } = judge
   if (views.length === 0) {
-    // The record does not show whether the agent gave up following, or what it knew before the record began.
+    // The record shows neither whether the agent stopped following redirects, nor which rules it had before the record began.
     const redirected = chains.redirectedAt(facts.lane) <= facts.startMax
     if (redirected || facts.startMin < judge.mayKnowUntil) judge.noRules()
     else {
@@ -176,7 +176,7 @@ function allows(view: View, url: string, { agent }: RequestFacts): boolean {
   return view.kind === 'rules' ? view.rules.isAllowed(url, agent.tokens) : view.kind !== 'refused'
 }
 
-/** @param demandedMs  the delay that agent and robots.txt ask for, ms */
+/** @param demandedMs  the delay that the agent's settings and robots.txt demand, ms */
 function judgeDelay(row: number, facts: RequestFacts, demandedMs: number, judge: LaneJudge): void {
   const { exchanges, findings, chains, ends } = judge
   const before = ends.before(facts, chains)
@@ -185,7 +185,7 @@ function judgeDelay(row: number, facts: RequestFacts, demandedMs: number, judge:
   const owed = judge.sites?.delayOf(facts.lane, demandedMs, since, facts.startMin) ?? demandedMs
   const kept = facts.startMax - since
   const resolution = Math.max(facts.startMax - facts.startMin, exchanges.startMax(before) - exchanges.startMin(before))
-  // In a coarse log the two may have been in the other order.
+  // If instants were rounded, the two exchanges may have come in the opposite order.
   const certain = exchanges.startMin(before) + resolution <= facts.startMin || resolution === 0
   if (!certain && owed <= resolution) return
   ends.owed(facts.lane, owed)

@@ -15,21 +15,21 @@ type Judge = {
   fetches: Fetches
   findings: Findings
   lanes: Lanes
-  /** first retry of an outage, if the operator has changed the policy's */
+  /** wait before the first retry of an outage, ms; undefined: as in the policy */
   retryMs: number | undefined
   meter: Meter
 }
 
-/** Consecutive answers: failures, and those of them that mean "busy". */
+/** Number of consecutive failures so far, and of consecutive answers "busy" (503). */
 type Row = { failures: number; busy: number }
 
 export function judgeRobots(place: number, judge: Judge): void {
   const { exchanges, chains, fetches, findings, lanes } = judge
   let openUntil = Number.NEGATIVE_INFINITY
   let openBy = -1
-  /** the latest fetch that was no hop, and the least pause after it */
+  /** the latest fetch that was no hop, and the least pause after it, ms */
   let previous: { row: number; endMin: number; owed: number; status: number } | undefined
-  /** a fetch that was cut may count as read or as given up */
+  /** the counts if every doubtful fetch was read, and if every one was given up */
   let read: Row = { failures: 0, busy: 0 }
   let givenUp: Row = { failures: 0, busy: 0 }
   for (let at = fetches.first(place); at < fetches.beyond(place); at++) {
@@ -100,7 +100,7 @@ function pauseAfter(
   if (kind === 'unknown') return Math.min(afterGood, firstBusy)
   if (!isOutage(kind, policy)) return afterGood
   const slow = doubled(first, failures, policy.longestRetryMs)
-  // After a 503 retries may be more frequent, never less.
+  // After a 503 the retry may come sooner than after another failure, never later.
   const quick = doubled(firstBusy, busy, policy.longestBusyRetryMs)
   return Math.max(retryAfterMs(), kind === 'busy' ? Math.min(slow, quick) : slow)
 }

@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000
 /** The policy of a host in one version of the configuration. */
 export type SitePolicy = {
   site: string
-  /** @param owedMs  the delay that agent and robots.txt ask for @returns the delay that is owed */
+  /** @param owedMs  the delay that the agent's settings and robots.txt demand @returns the delay owed under this policy, ms */
   delayMs(owedMs: number): number
   isOpenAt(at: number): boolean
   requestsPerDay?: number | undefined
@@ -39,15 +39,15 @@ export class SiteJudge {
   }
 
   /**
-   * The delay owed between two instants: the mildest of those that may have been in force when it began, and no less than of those that may
-   * have been in force when it ended, because a longer one applies at once.
-   * @param owedMs  the delay that agent and robots.txt ask for
+   * The delay owed between two instants, ms: the shortest that may have been in force at the first instant, or the shortest at the second,
+   * whichever is longer, because a longer delay applies at once.
+   * @param owedMs  the delay that the agent's settings and robots.txt demand
    */
   delay(host: string, owedMs: number, began: number, ended: number): number {
     return Math.max(this.#mildest(host, owedMs, began), this.#mildest(host, owedMs, ended))
   }
 
-  /** The same for a lane. */
+  /** The same for the host of a lane. */
   delayOf(lane: number, owedMs: number, began: number, ended: number): number {
     return this.delay(this.#hostOf(lane), owedMs, began, ended)
   }

@@ -1,4 +1,4 @@
-/** Emergency stops: a request that began more than a second after one, and before its end, is an offence. */
+/** Emergency stops: a request that begins more than a second after a stop began, and before the stop ends, is an offence. */
 import { hostOf } from '../origin.ts'
 import type { StopLine } from '../record.ts'
 import type { Exchanges } from './columns.ts'

@@ -10,9 +10,9 @@ import type { Meter } from './meter.ts'
 
 export type JudgeOptions = {
   agents: AgentFinder
-  /** how long after an answer another lane's request may still be based on earlier knowledge, ms (1000) */
+  /** how long new rules or a Retry-After may take to reach the other agents of the party, ms (1000) */
   ruleChangeMs?: number
-  /** first retry of an unreachable robots.txt, if not the policy's, ms */
+  /** wait before the first retry of an unreachable robots.txt, ms; absent: as in the policy */
   robotsRetryMs?: number
   /** lanes that share a delay; absent: each lane is judged alone */
   paceGroups?: PaceGroups
@@ -22,7 +22,7 @@ export type JudgeOptions = {
   sitePolicies?: SitePolicies
   /** number of examples kept for each offence (20) */
   examples?: number
-  /** the record continues an older one: rules may be known from there for a day */
+  /** the record continues an older one, whose rules may be known for a day */
   continues?: boolean
   /** bodies of rules by origin, for logs without bodies */
   robotsByOrigin?: RobotsByOrigin

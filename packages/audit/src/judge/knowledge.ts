@@ -20,10 +20,10 @@ export type View =
   | { kind: 'open' }
   /** the rules are unreachable: nothing may be fetched */
   | { kind: 'refused' }
-  /** the record does not say */
+  /** the record does not show the rules */
   | { kind: 'unknown' }
 
-/** With more possible answers than this, nothing is concluded. */
+/** With this many possible answers, or more, nothing is concluded. */
 const MOST_POSSIBLE = 16
 /** Number of parsed bodies that are cached, and for each the agents whose delay is cached. */
 const MOST_VIEWS = 10_000
@@ -31,7 +31,7 @@ const MOST_DELAYS = 128
 
 const UNKNOWN: View = { kind: 'unknown' }
 
-/** The facts about one request that determine its knowledge: agent, time, and its chain (-1: none). */
+/** The facts about a request that determine on which answers it may be based; `chain` is -1 outside of chains. */
 export type RequestFacts = {
   lane: number
   agent: AuditedAgent
@@ -41,7 +41,7 @@ export type RequestFacts = {
   chain: number
 }
 
-/** The record under one policy: each answer as it is, and also as given up, if it may have been. */
+/** The states under one policy: with each answer as it is, and, if some are doubtful, again with those as given up. */
 type Reading = { readings: States[]; views: Recent<number, RulesView> }
 
 export class Knowledge {
@@ -70,7 +70,7 @@ export class Knowledge {
     }
   }
 
-  /** The answer at a place of the list of fetches. */
+  /** The answer at an index of the list of fetches by end. */
   answer = (at: number, place: number): Answer => answerOf(this.fetches.answered(at), place, this.#of)
 
   /** The views on which the request may be based; empty: nothing had been answered yet. */
@@ -92,7 +92,7 @@ export class Knowledge {
     return found
   }
 
-  /** The latest instant before the request at which there was an answer. */
+  /** Latest possible end of the newest answer on which the request may be based, ms since 1970; undefined: there is none. */
   answeredAt(place: number, facts: RequestFacts): number | undefined {
     const { first, last } = this.#possible(place, facts)
     return last < first ? undefined : this.fetches.sure(last)
@@ -105,7 +105,7 @@ export class Knowledge {
     return least
   }
 
-  /** The longest delay that any answer of this place may have demanded of the agent. */
+  /** The longest delay that any answer of this place may have demanded of the agent, ms. */
   longestDelay(place: number, agent: AuditedAgent, agentId: number): number {
     let longest = agent.minDelayMs
     const bodies = new Set<number>()
@@ -133,7 +133,7 @@ export class Knowledge {
     return reading
   }
 
-  /** First and last of the answers that may have been the latest known to the request's agent; none: last < first. */
+  /** First and last index of the answers that may have been the agent's newest at the request; last < first: none. */
   #possible(place: number, { agentId, startMin, startMax, chain }: RequestFacts): { first: number; last: number } {
     const { fetches } = this
     const least = fetches.first(place)
@@ -145,7 +145,7 @@ export class Knowledge {
       else high = middle
     }
     let last = low - 1
-    // The requests of a fetch cannot know its result.
+    // The requests of a fetch cannot be based on its result.
     if (chain >= 0) {
       for (let at = last; at >= least && fetches.from(at) >= startMin; at--) {
         this.#of.meter.steps++

@@ -1,6 +1,6 @@
 /**
- * Agents, places and lanes, each numbered from 0. A lane is an agent at an origin; a place is the shared knowledge of a party at an origin.
- * A log may contain a million of each, so none of them is an object.
+ * Agents, places and lanes, each numbered from 0. A lane is an agent at an origin; a place is a party at an origin, whose agents share
+ * their knowledge of its rules. A log may contain a million of each, so none of them is an object.
  */
 import type { AgentFinder, AuditedAgent } from '../agents.ts'
 import { originOf } from '../origin.ts'
@@ -8,7 +8,7 @@ import { Names } from './names.ts'
 import { Numbers } from './numbers.ts'
 import { Pairs } from './pairs.ts'
 
-/** The first agents of a log are kept as objects; others are made again on request. */
+/** Number of agents, the first of a log, that are kept as objects; others are made again for each request. */
 const AT_HAND = 5_000
 
 /** Values in the column of User-Agents: never seen, not to be judged, or the agent's number plus this. */
@@ -100,6 +100,6 @@ export class Lanes {
   origin = (lane: number): string => this.originOfPlace(this.placeOf(lane))
   partyOfPlace = (place: number): number => this.#places.first(place)
   originOfPlace = (place: number): string => this.#origins.get(this.originNumber(place))
-  /** the origin of a place, numbered alike for every party */
+  /** number of a place's origin, the same for every party */
   originNumber = (place: number): number => this.#places.second(place)
 }

@@ -8,12 +8,12 @@ import type { Lanes } from './lanes.ts'
 import { byWorst } from './lanes-shown.ts'
 import { everyNumber } from './numbers.ts'
 
-/** Number of lanes, and of agents. */
+/** Largest number of lanes, and of agents, that are listed. */
 const MOST_LISTED = 10_000
 
 type Of = { exchanges: Exchanges; lanes: Lanes; findings: Findings; ends: LaneEnds }
 
-/** Counts for every lane, from the rows. */
+/** Number of requests and of requests for /robots.txt, by lane. */
 export class LaneCounts {
   readonly requests: Uint32Array
   readonly robots: Uint32Array
@@ -64,7 +64,7 @@ export class LaneCounts {
     return [...reports.values()]
   }
 
-  /** Offences and cut exchanges, only for the lanes that are listed. */
+  /** Counts offences and cut exchanges of the lanes that are listed. */
   #countRows(reports: Map<number, LaneReport>): void {
     const { exchanges, findings } = this.#of
     for (let row = 0; row < exchanges.length; row++) {
@@ -83,7 +83,7 @@ export class LaneCounts {
       }
   }
 
-  /** The agents with most violations, then most requests. */
+  /** All agents or, if there are too many, those with most violations, then most requests. */
   agents(): AgentReport[] {
     const { lanes, findings, ends } = this.#of
     const { agents } = lanes
@@ -123,7 +123,7 @@ export class LaneCounts {
 }
 
 /**
- * The first numbers below `length` in an order, without sorting all of them. Of equal ones the lesser comes first.
+ * The first `most` of the numbers below `length` in an order, without sorting them all. Among equals the lesser number comes first.
  */
 function firstOf(length: number, most: number, order: (a: number, b: number) => number): number[] {
   const ordered = (a: number, b: number): number => order(a, b) || a - b

@@ -7,9 +7,9 @@ import { Numbers } from './numbers.ts'
 import { Slots } from './slots.ts'
 import { Texts } from './texts.ts'
 
-/** Number of texts, the first of a log, that are kept as strings; frequent ones are among them. */
+/** Number of texts that are kept as strings: the first of a log, which include the frequent ones. */
 const AT_HAND = 10_000
-/** A random seed: senders choose these texts, and without it they could choose ones that collide. */
+/** Random: senders choose these texts, and with a known seed they could choose texts whose hashes collide. */
 const SEED = randomInt(2 ** 32)
 
 export class Names {

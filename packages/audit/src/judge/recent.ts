@@ -1,4 +1,4 @@
-/** A cache of bounded size: it keeps at least half of the `most` entries that were used last. */
+/** A cache of bounded size that always keeps the `most / 2` entries used last. */
 export class Recent<K, V> {
   #young = new Map<K, V>()
   #old = new Map<K, V>()

@@ -1,4 +1,4 @@
-/** An open hash table of numbers: four bytes per entry and as many free. The caller knows the meaning of the entries. */
+/** A hash table of numbers with open addressing: four bytes per slot, at most two thirds of the slots used. */
 export class Slots {
   #slots = new Uint32Array(64)
   #used = 0

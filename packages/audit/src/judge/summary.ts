@@ -94,7 +94,7 @@ function smallestSlack(lanes: number, ends: LaneEnds): number | undefined {
   return least
 }
 
-/** Number of origins; several parties may have requested one. */
+/** Number of origins; an origin that several parties requested counts once. */
 function originsIn({ lanes }: Judged): number {
   const seen = new Uint8Array(lanes.places)
   let origins = 0

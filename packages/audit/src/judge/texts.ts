@@ -1,4 +1,4 @@
-/** Many short texts, a few bytes each instead of an object: kept as UTF-8 in blocks, found by a number. */
+/** Many short texts, kept as UTF-8 in blocks and found by number: each takes four extra bytes instead of an object. */
 
 const BLOCK_BYTES = 1 << 16
 const HEAD_BYTES = 4
@@ -6,7 +6,7 @@ const HEAD_BYTES = 4
 export class Texts {
   readonly #blocks: Buffer[] = []
   #used = BLOCK_BYTES
-  /** start of the current block */
+  /** number at which the current block begins */
   #base = 0
 
   /** @returns the number for `get`; never 0 */

@@ -5,9 +5,9 @@
 import type { Policy } from '@decorum/robots'
 import { type Answer, NO_BODY } from './answers.ts'
 
-/** Answers of all places, one place after the other, each in the order in which they became known. */
+/** Robots answers of all places, place after place; within a place in the order in which they became known. */
 export type Answers = {
-  /** the index where the answers of each place begin, and where the last ones end */
+  /** number of places; for each the index of its first answer, and the index after its last */
   places: number
   first(place: number): number
   beyond(place: number): number
@@ -42,7 +42,7 @@ export class States {
   readonly #answers: Answers
   readonly #policy: Policy
 
-  /** @param kindOf  the kind of an answer: one that may have been given up has both */
+  /** @param kindOf  the kind that an answer counts as: a doubtful one may count as read, or as given up */
   constructor(answers: Answers, policy: Policy, kindOf: (answer: Answer) => Answer['kind']) {
     this.#answers = answers
     this.#policy = policy

@@ -1,4 +1,4 @@
-/** Columns as wide as needed; the first aligned left, numbers right. Colour codes do not count as width. */
+/** Prints columns as wide as needed, numbers aligned right, all others left. Colour codes do not count as width. */
 import { stripVTControlCharacters as bare, styleText } from 'node:util'
 
 export function table(rows: string[][]): string {

@@ -139,7 +139,7 @@ function logLines({ line, after }: Violation, show: Show): string {
 const sentence = ({ offence, agent, origin, path, at, because }: Violation, show: Show): string =>
   `${instant(at)}  ${offence}  ${show(origin + path, PATH_CHARS)}  (${labelled(agent, 28, show)})\n   ${OFFENCES[offence].means}: ${show(because, 200)}`
 
-/** The first violations beside the worst ones. */
+/** The first violations that are not among the worst ones. */
 function examples({ examples, total, worst }: Report, show: Show): string {
   const printed = new Set(worst.map(idOf))
   const shown = examples.filter((one) => !printed.has(idOf(one))).slice(0, EXAMPLES_SHOWN)
@@ -164,7 +164,7 @@ function rules({ rules: all }: Report, show: Show): string {
 function rulesOf({ origin, at, lines, linesLeftOut, broken }: RulesReport, show: Show): string {
   const times = new Map(broken.map((one) => [one.line, one.times]))
   const numbered = lines.map((line, index) => ({ number: index + 1, line, broken: times.get(index + 1) }))
-  // From a long file only the relevant lines.
+  // A long file is shown up to RULE_LINES_SHOWN lines, and beyond them only its broken lines.
   const chosen = numbered.filter(({ broken: is }, index) => index < RULE_LINES_SHOWN || is !== undefined)
   const left = numbered.length - chosen.length + linesLeftOut
   return [

@@ -14,7 +14,7 @@ export function labelOf(agent: string, most: number): string {
   return namesCrawler(token) && agent.length > most ? short(token, most) : short(agent, most)
 }
 
-/** A slack with one decimal; a smaller one below zero, which is a violation, as that. */
+/** A slack with one decimal; '< 0' if it is negative, which is a violation, but rounds to zero. */
 export function slackOf(ms: number | undefined): string {
   if (ms === undefined) return '–'
   const shown = ms.toFixed(1)

@@ -4,7 +4,7 @@
  */
 import type { ClockStep } from '../record.ts'
 
-/** Workers of one server differ by less. */
+/** Smallest step back of a clock: the workers of one server differ by less. */
 const STEP_MS = 1_000
 /** A larger step means that whole logs were concatenated. */
 const LONGEST_STEP_MS = 3_600_000

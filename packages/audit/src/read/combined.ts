@@ -8,7 +8,7 @@ import { NO_REQUEST, odd, type ReadLine, requestOf, WHOLE_SECONDS } from './line
 import { pathOf, textOf } from './lines.ts'
 
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"'
-/** Anchored, and every part ends at a character that it cannot contain: linear on any line. */
+/** Anchored, and every part ends at a character that it cannot contain, so matching takes linear time. */
 const LINE = new RegExp(
   `^(?:([A-Za-z0-9.-]+:\\d{1,5}) )?\\S+ \\S+ \\S+ \\[([^\\]]*)\\] ${QUOTED} (\\d{3}) \\S+ ${QUOTED} ${QUOTED}(.*)$`,
 )
@@ -20,7 +20,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 export type Shape = { fields: number; endsQuoted: boolean }
 
-/** @param defaultOrigin  the origin of the log, if its lines do not say */
+/** @param defaultOrigin  the origin of lines that do not contain one */
 export function readCombined(text: string, defaultOrigin: string | undefined): ReadLine & { shape?: Shape } {
   const parts = LINE.exec(text)
   if (!parts) return odd('unreadable', 'none of the known formats (docs/audit.md)')
@@ -87,7 +87,7 @@ function timesIn(tail: string, date: string): Times | undefined {
   return { ...times, format, origin, retryAfter, location, shape: { fields, endsQuoted } }
 }
 
-/** Whole milliseconds from nginx (on a separate grid), µs from Apache. Both grids cut start and end alike: no delay shrinks. */
+/** Whole milliseconds from nginx, µs from Apache. Both round start and end down alike, so no delay of whole ms becomes shorter. */
 export function readTimes(when: string, took: string): { start: number; end: number } | undefined {
   if (/^\d{9,11}\.\d{3}$/.test(when) && /^\d+\.\d{3}$/.test(took)) {
     const end = Math.round(Number(when) * 1_000)
@@ -98,7 +98,7 @@ export function readTimes(when: string, took: string): { start: number; end: num
   return undefined
 }
 
-/** Apache leaves REQUEST_SCHEME unset for most requests: '-://host' is http, unless the port says otherwise. */
+/** Apache leaves REQUEST_SCHEME unset for most requests: '-://host' has the scheme of `fallback`, else https on port 443, else http. */
 function originIn(origin: string | undefined, virtualHost: string | undefined, fallback: string | undefined) {
   if (origin?.startsWith('-://')) {
     const scheme = fallback === undefined ? undefined : urlOf(fallback)?.protocol

@@ -113,7 +113,7 @@ const firstOf = (headers: unknown, name: string): string | undefined => {
   return text(Array.isArray(value) ? value[0] : value)
 }
 
-/** Caddy: `ts` is the end, seconds; `duration` seconds, or a text such as "1.5ms" by its `duration_format`. */
+/** Caddy: `ts` is the end, in seconds or as a date; `duration` is in seconds, its texts ("1.5ms", by `duration_format`) are not read. */
 function caddyLine(json: Json, request: Json): ReadLine {
   const { ts, duration, status } = json
   const end = typeof ts === 'number' ? ts * 1_000 : Date.parse(String(ts))
@@ -159,7 +159,7 @@ function traefikLine(json: Json, defaultOrigin: string | undefined): ReadLine {
   })
 }
 
-/** RFC 3339 with up to nine digits of a second; Date keeps three. */
+/** RFC 3339 as ms since 1970, with all fractional digits of the second (up to nine); `Date.parse` would keep three. */
 function instantIn(written: string | undefined): number | undefined {
   const parts = /^(.*:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/.exec(written ?? '')
   if (parts === null) return undefined

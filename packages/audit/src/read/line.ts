@@ -17,7 +17,7 @@ export type ReadLine =
 export const odd = (reason: Reason, why: string): ReadLine => ({ kind: 'odd', reason, why })
 export const NO_REQUEST: ReadLine = { kind: 'no-request' }
 
-/** nginx: the client closed the connection · nginx: the server closed it without an answer */
+/** Statuses of nginx: the client closed the connection; the server closed it without an answer. */
 export const CLOSED_BY_CLIENT = 499
 export const CLOSED_BY_SERVER = 444
 
@@ -65,5 +65,5 @@ export function requestOf(parts: Parts): ReadLine {
   return { kind: 'request', line, format }
 }
 
-/** The resolution of a log whose instants are whole seconds: the true ones may be later by anything below one. */
+/** Resolution of a log whose instants are whole seconds, ms: the true instants may be up to this much later. */
 export const WHOLE_SECONDS = 999.999

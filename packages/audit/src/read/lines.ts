@@ -19,7 +19,7 @@ const CHUNK_BYTES = 1 << 16
 /**
  * Passes all lines on, in order, a batch at a time.
  * @param file  a path, or '-' for standard input; gzip is recognized by its first bytes
- * @returns     why the end is missing, if it is: a gzip file that was cut
+ * @returns     why the end is missing (a gzip file that was cut); undefined: it is not
  * @throws      UnreadableLogError when it cannot be read at all
  */
 export async function readLines(file: string, take: (line: Line) => void): Promise<string | undefined> {
@@ -103,7 +103,7 @@ async function plainOf(stream: Readable): Promise<Readable> {
   return first !== null && isGzip(first) ? unzipped(stream) : stream
 }
 
-/** The texts of some lines, by number from 1, for a report that shows them; '-' cannot be read twice. */
+/** The texts of some lines, by number from 1, for a report that shows them; none for '-', which cannot be read twice. */
 export async function linesAt(file: string, numbers: ReadonlySet<number>): Promise<Map<number, string>> {
   const found = new Map<number, string>()
   if (file === '-' || file === '' || numbers.size === 0) return found
@@ -126,7 +126,7 @@ export function textOf(bytes: string): string {
   }
 }
 
-/** The path of a request as text: bytes that are not UTF-8 stay percent-encoded, so that none is lost. */
+/** The path of a request as text: UTF-8 if valid, else with bytes beyond ASCII percent-encoded, so that none is lost. */
 export function pathOf(bytes: string): string {
   if (!/[^\x21-\x7e]/.test(bytes)) return bytes
   try {

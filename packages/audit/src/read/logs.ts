@@ -46,10 +46,10 @@ export async function auditLogs(files: string[], options: JudgeOptions & { origi
 export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
   ({ clean: 0, violations: 1, 'partly-judged': 4 } as const)[verdict]
 
-/** The lines of logs without a judgement, for tools: all in memory. @throws as `auditLogs` */
+/** Reads logs into memory without judging them, for tools. @throws as `auditLogs` */
 export const readLogs = (files: string[], origin?: string) => linesOf((sink) => readSome(files, origin, sink))
 
-/** The record of sites, which may contain no request. @throws UnreadableLogError when it cannot be read */
+/** Reads the record of a site, which may be without requests. @throws UnreadableLogError when it cannot be read */
 export const readRecord = (file: string): Promise<Evidence> => linesOf((sink) => readAll([file], undefined, sink))
 
 async function linesOf(read: (sink: Sink) => Promise<Reading>): Promise<Evidence & Omit<Reading, 'requests'>> {
@@ -151,7 +151,7 @@ class LineReader {
       return { kind: 'nothing' }
     }
     const read = this.#readAny(text)
-    // A last line may be cut because its writer ended, or is still being written.
+    // A last line without a newline may be incomplete: its writer ended, or is still writing it.
     return whole || (read.kind !== 'odd' && this.#isComplete(text)) ? read : CUT
   }
 
@@ -165,7 +165,7 @@ class LineReader {
   }
   #before: Shape | undefined
 
-  /** Whether a line is complete: JSON has ended; a combined line ends like the previous one. */
+  /** Whether a last line that could be parsed is complete: JSON is; a combined line is if it ends like the previous one. */
   #isComplete(text: string): boolean {
     if (text.startsWith('{')) return true
     if (this.#fields !== undefined || this.#shape === undefined) return false
