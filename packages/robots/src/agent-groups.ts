@@ -20,7 +20,7 @@ import {
 } from './robots-file.ts'
 import type { Verdict } from './robots-txt.ts'
 
-/** The path of the current question; reused for the next one, so that a verdict allocates nothing. */
+/** The path that is being judged; reused for the next one, so that a verdict allocates nothing. */
 const path = /* @__PURE__ */ new Path()
 
 /** Number of agents whose groups are cached; a crawler has one or a few. */
@@ -30,7 +30,7 @@ const MAX_REMEMBERED = 64
 export interface Chosen {
   /** A copy, since the caller's list may change. */
   readonly agent: Agent
-  /** '' when there is none, not even for '*'. */
+  /** The agent's token that the group names, or '*'; '' when there is no group. */
   readonly token: string
   /** The blocks of the group, as entries of the file: [ranges[0], ranges[1]), [ranges[2], ranges[3]) … */
   readonly ranges: readonly number[]
@@ -101,7 +101,7 @@ export class AgentGroups {
       for (let entry = first; entry < (ranges[i + 1] as number); entry++) {
         const kind = kindOf(file, entry)
         if (kind === AGENT) {
-          // A delay ends the user-agent lines above it, for delays only.
+          // For delays only, a delay line ends the run of user-agent lines above it.
           binds = nameMeans(file, entry, token) || (binds && !closed)
           closed = false
         } else if (kind === DELAY) {
@@ -141,7 +141,7 @@ export class AgentGroups {
     let best = none
     let ranges: number[] = []
     let first = 0
-    /** The token that the block names. */
+    /** Index of the most specific token that the block names; `none`: it names no token. */
     let named = none
     for (let entry = 0; entry <= entries; entry++) {
       if (entry === entries || isFirst(file, entry)) {
@@ -157,7 +157,7 @@ export class AgentGroups {
         for (let i = 0; i < named; i++) if (nameMeans(file, entry, tokens[i] as string)) named = i
     }
     const token = tokens[best] ?? ''
-    // Two names with the same blocks share their index.
+    // Agents with the same blocks share their rules and index.
     const other = this.#remembered.find((one) => String(one.ranges) === String(ranges))
     this.#patterns ??= normalised(file, reading)
     const rules = other?.rules ?? new GroupRules(this.#patterns, reading, ranges)

@@ -48,7 +48,7 @@ function plainBytes(): Uint8Array {
   return plain
 }
 
-/** The upper-case digit of 0–15. */
+/** The upper-case hexadecimal digit of 0–15, as a byte. */
 export function hexDigit(value: number): number {
   return value < 10 ? value + 48 : value + 55
 }

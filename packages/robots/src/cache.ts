@@ -56,7 +56,7 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
   }
   const known = async (origin: string): Promise<Kept> => {
     const kept = origins.get(origin) ?? { state: unknownOrigin, files: new Map<string, RobotsTxt>() }
-    origins.delete(origin) // the oldest entry is first
+    origins.delete(origin) // and set again, so that the entry unused for longest is first
     origins.set(origin, kept)
     for (const oldest of origins.keys()) {
       if (origins.size <= maxOrigins) break
@@ -145,7 +145,7 @@ async function request(
   }
 }
 
-/** One byte more than the limit is enough. */
+/** Reads a body until it is longer than ROBOTS_MAX_BYTES: the parser ignores the rest. */
 async function bodyOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader()
   const chunks: Uint8Array[] = []

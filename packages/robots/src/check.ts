@@ -27,7 +27,7 @@ export type CheckQuestion = {
 export type CheckedDelay = {
   delayMs: number
   decidedBy: 'crawl-delay' | 'floor' | 'cap' | 'operator' | 'policy' | 'consent'
-  /** with the last three: the delay and its source, for people */
+  /** with operator, policy and consent: the delay and its source, for people */
   sentence?: string
   /** the site's own value, if any */
   site?: DelayExplanation

@@ -5,7 +5,7 @@ import { HTML_PAGE, IMAGE } from './notes.ts'
 
 const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(bytesOf)
 
-/** Recognizes another kind of file by its first bytes: an image, a page of HTML. */
+/** The number of the warning about an image or a page of HTML; undefined: it is neither. */
 export function contentOf(bytes: Uint8Array, at: number, end: number): number | undefined {
   const a = bytes[at] as number
   const b = bytes[at + 1] as number

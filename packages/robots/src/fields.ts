@@ -74,7 +74,7 @@ export function delaySeconds(text: string): number {
   return /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Whether an absolute http(s) URL with a host is at `at`. Its target is not checked. */
+/** Whether an absolute http(s) URL with a host is at `at`. The rest of the URL is not checked. */
 export function isSitemapUrl(bytes: Uint8Array, at: number, end: number): boolean {
   const after = ((bytes[at + 4] as number) | 32) === 115 ? at + 5 : at + 4
   const first = bytes[after + 3] as number

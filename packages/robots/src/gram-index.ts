@@ -16,15 +16,15 @@ const STAR = 42
 const STRIDE = 3
 
 /**
- * A pair is reduced to 12 bits: rarely two pairs share a number, and then a pattern is tried in vain. The last number is for patterns
- * without a pair, and every path has it.
+ * The number for patterns without a pair; every path has it. Pairs are hashed to smaller numbers, of 12 bits. Two pairs rarely share a
+ * number; then a pattern is tried in vain.
  */
 const NO_PAIR = 4096
 
 /** The pairs of the current path: those with the current stamp. Nothing is ever cleared. */
 const stamps = /* @__PURE__ */ new Uint32Array(NO_PAIR + 1)
 let stamp = 0
-/** The same as a list without duplicates. */
+/** The pairs of the current path as a list without duplicates. */
 const held = /* @__PURE__ */ new Uint16Array(NO_PAIR + 1)
 
 /** Number of patterns so far that contain each pair; zero between two builds. */
@@ -125,7 +125,7 @@ export function searchPairs(index: GramIndex, { bytes, length }: Path, attempt: 
     const file = fileOf(index, pair)
     const upTo = STRIDE * (files[file + 1] as number)
     for (let at = STRIDE * (files[file] as number); at < upTo; at += STRIDE)
-      // Pairs may share a file.
+      // The file may also have rules of other pairs.
       if (table[at + 1] === pair && stamps[table[at + 2] as number] === stamp) attempt(table[at] as number)
   }
 }

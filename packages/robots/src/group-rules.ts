@@ -1,8 +1,8 @@
 /**
  * The rules of one group under one policy: which of them decides about a path (RFC 9309 §2.2.2).
  *
- * The first questions try every rule, since many files are used only once. Later, a few rules are filtered by a mask of bytes each, and
- * many are indexed by pairs of bytes (gram-index.ts).
+ * The first verdicts try every rule, since many files are used only once. Later verdicts filter the rules: few by a mask of bytes for each,
+ * many by an index of pairs of bytes (gram-index.ts).
  */
 
 import { SLASH } from './bytes.ts'
@@ -21,10 +21,10 @@ const INDEX = [105, 110, 100, 101, 120, 46, 104, 116, 109] // 'index.htm'
 /** Up to this number a mask of each rule is as fast as an index, and needs less memory. */
 const FEW_RULES = 24
 
-/** Making masks and an index takes as long as trying all rules several times. */
+/** Number of verdicts that try all rules: making the masks or the index takes as long as several of these. */
 const FIRST_QUESTIONS = 4
 
-/** The best rule so far, -1 for none, and its weight. Reused for each question: a verdict allocates nothing. */
+/** The best rule so far, -1 for none, and its weight. Reused for each path, so that a verdict allocates nothing. */
 let best = -1
 let bestWeight = 0
 
@@ -34,7 +34,7 @@ export class GroupRules {
   /** Entries [ranges[0], ranges[1]), [ranges[2], ranges[3]) …: all blocks of the group. */
   readonly ranges: readonly number[]
   #questions = 0
-  /** Alternating rules and masks; none when there is an index. */
+  /** Alternating rules and masks; empty: there is an index; undefined: neither has been made yet. */
   #masks: number[] | undefined
   #index: GramIndex | undefined
   #empty: number | undefined
@@ -51,7 +51,7 @@ export class GroupRules {
     bestWeight = 0
     const masks = this.#masks
     if (masks === undefined) {
-      // The question that prepares the index does not use it, so that no single question costs more than necessary.
+      // The verdict that prepares the index does not use it, so that no single verdict costs more than necessary.
       if (++this.#questions === FIRST_QUESTIONS) this.#masks = this.#prepared()
       this.each((rule) => attempt(this, rule, path))
       return best
@@ -72,7 +72,7 @@ export class GroupRules {
     return []
   }
 
-  /** The rule without a pattern that google/robotstxt names when no other rule matched: an allow before a disallow; or -1. */
+  /** The rule without a pattern that is reported, as by google/robotstxt, when no other matches: an allow rather than a disallow; or -1. */
   empty(): number {
     if (this.#empty === undefined) {
       let found = -1
@@ -107,7 +107,7 @@ export function weightIfMatching(group: GroupRules, rule: number, path: Path): n
   const last = anchored ? end - 1 : end
   if (matches(bytes, start, last, anchored, path) || (staysOpen(last) && !allows(group, rule)))
     return weightOf(group, rule)
-  // The folder of the index file, with an end anchor.
+  // The folder of `…/index.htm` is matched like a pattern with an end anchor.
   const folder = folderEnd(group, rule)
   return folder > 0 && matches(bytes, start, folder, true, path) ? folder - start + 1 : 0
 }
@@ -123,7 +123,7 @@ function weightOf({ patterns: { bytes, marks }, reading }: GroupRules, rule: num
   return end - start
 }
 
-/** Under google, `allow: …/index.htm[l]` also means its folder: the index behind the folder's slash; or -1. */
+/** Under google, `allow: …/index.htm[l]` also allows its folder. Returns the position behind the folder's slash, -1 for other rules. */
 function folderEnd(group: GroupRules, rule: number): number {
   if (!group.reading.indexOpensFolder || !allows(group, rule)) return -1
   const { bytes, marks } = group.patterns
@@ -157,7 +157,7 @@ function neededEnd(group: GroupRules, rule: number): number {
   return folder > 0 ? folder : end > (marks[2 * rule] as number) && bytes[end - 1] === DOLLAR ? end - 1 : end
 }
 
-/** The bytes that a rule requires, by their low five bits. */
+/** A mask of the bytes that a rule requires: one bit for each value of their low five bits. */
 function maskOf(group: GroupRules, rule: number): number {
   const { bytes, marks } = group.patterns
   const end = neededEnd(group, rule)

@@ -4,7 +4,7 @@
  * Huffman codes are decoded canonically, bit by bit: a robots.txt is small.
  */
 
-/** Number of blocks that are read: each may cost a table and produce no byte. A robots.txt has one or a few. */
+/** Most blocks that are read: each may cost a table and produce no byte. A robots.txt has one or a few. */
 const MAX_BLOCKS = 4_096
 
 const GZIP_HEADER = 10
@@ -19,7 +19,7 @@ const LENGTH_BITS = /* @__PURE__ */ [...'0000000011112222333344445550'].map(Numb
 const DISTANCE_BITS = /* @__PURE__ */ Array.from({ length: 30 }, (_, symbol) => Math.max(0, (symbol >> 1) - 1))
 const LENGTHS = /* @__PURE__ */ [...bases(LENGTH_BITS, 3).slice(0, 28), 258]
 const DISTANCES = /* @__PURE__ */ bases(DISTANCE_BITS, 1)
-/** The order of the lengths of the codes for code lengths (RFC 1951 §3.2.7). */
+/** The order in which the lengths of the code length codes are stored (RFC 1951 §3.2.7). */
 const ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
 function bases(bits: readonly number[], first: number): number[] {
@@ -51,7 +51,7 @@ function codeOf(lengths: ArrayLike<number>, from: number, end: number): Code {
 
 export interface Inflated {
   readonly bytes: Uint8Array
-  /** the last block of the last member was read to its end */
+  /** whether the last block of the last member was read to its end */
   readonly whole: boolean
 }
 
@@ -62,7 +62,7 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
   let at = 0
   let bitsLeft = 0
   let bitsHeld = 0
-  /** The input has ended: from then on zeros are read, and nothing more is written. */
+  /** Whether the input has ended: from then on zeros are read, and nothing more is written. */
   let ended = false
   /** where the output of this member begins */
   let memberStart = 0
@@ -101,7 +101,7 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
     }
     out[written++] = byte
   }
-  /** False: the rest cannot be read. */
+  /** Copies a stored block; false: it cannot be read. */
   const stored = (): boolean => {
     at -= bitsHeld >> 3
     bitsLeft = bitsHeld = 0
@@ -174,7 +174,7 @@ const FIXED: readonly [Code, Code] = /* @__PURE__ */ (() => {
   return [codeOf(lengths, 0, 288), codeOf(new Uint8Array(30).fill(5), 0, 30)] as const
 })()
 
-/** Whether another member begins there (RFC 1952 §2.2). A beginning too short to be certain counts: it is not whole. */
+/** Whether another member begins at `at` (RFC 1952 §2.2). A cut header counts as one, so that the file is not taken for whole. */
 function isMember(packed: Uint8Array, at: number): boolean {
   if (packed[at] !== 0x1f || packed[at + 1] !== 0x8b) return false
   return at + GZIP_HEADER > packed.length || (packed[at + 2] === 8 && ((packed[at + 3] as number) & 0xe0) === 0)

@@ -70,7 +70,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
 
   if (policy.answers[answer.kind] !== 'unreachable') {
     const freshForMs = freshnessMs(policy, answer.freshForMs)
-    // A site that asked for no requests lets the present answer stay: Retry-After with a definite answer is rare, and one day at most.
+    // Until a Retry-After is over, the present answer stays in force: with a definite answer it is rare, and a day at most.
     if (now < Math.max(answer.at + freshForMs, patience)) {
       const refresh = !inFlight && now >= Math.max(answer.at + freshForMs * policy.refreshAtShare, patience)
       const copy = copyOf(state, answer.kind, policy)
@@ -115,7 +115,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
 
 /**
  * The outage under this policy: it began with the answer after the last one that the policy does not call a failure. `last` is that last
- * answer, `before` its kind. `since` orders kinds even when two answers share a millisecond.
+ * answer, `before` its kind. `Heard.since` orders answers even when two of them share a millisecond.
  */
 function outageOf(
   state: RobotsState,

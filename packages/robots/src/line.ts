@@ -11,7 +11,7 @@ export type Grammar = 'rfc9309' | 'google'
 
 /** The parts of a line. Text that is no record is in [nameAt, valueEnd), which is empty for an empty line. */
 export interface LineParts {
-  /** Whether it is a record: a name and a value. */
+  /** Whether the line is a record: a name and a value. */
   record: boolean
   comment: boolean
   missingColon: boolean

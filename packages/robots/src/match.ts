@@ -22,7 +22,7 @@ const MOST_STEPS = 50_000_000
 
 let steps = 0
 let indexed: EndOfNext | undefined
-/** The end of the pattern whose search was stopped. */
+/** The end of the pattern whose search was stopped; -1: none was. */
 let open = -1
 
 /** To be called for each new path. */
@@ -42,13 +42,13 @@ export function staysOpen(end: number): boolean {
   return open === end
 }
 
-/** Whether the pattern matches the whole path from its first byte. */
+/** Whether the pattern matches the path from its first byte, if `anchored` to its end. */
 export function matches(bytes: Uint8Array, start: number, end: number, anchored: boolean, path: Path): boolean {
   const target = path.bytes
   let at = 0
   for (; start < end; start++, at++) {
     const byte = bytes[start] as number
-    // The star comes first: under 'as-written' a path may contain one too, and the pattern's is still a wildcard.
+    // A star is checked first: under 'as-written' a path may contain one too, but the pattern's is a wildcard.
     if (byte === STAR) return matchesFromStar(bytes, start, end, anchored, path, at)
     if (byte !== target[at]) return false
   }

@@ -28,8 +28,8 @@ export type UnansweredReason =
   | 'blocked-port'
   | 'blocked-scheme' // of a redirect's target
   | 'blocked-hop' // the address, port or origin of a redirect's target, or a URL that its rules forbid
-  | 'no-contact' // for a redirect's target; a fault of the agent, so it never opens anything
-  | 'no-room' // a body that could not be stored; likewise
+  | 'no-contact' // the agent names no contact, which a redirect's target requires: its own fault, so it never opens anything
+  | 'no-room' // the body could not be stored: a fault of the fleet, so it never opens anything
 
 /** Answers with a body. */
 type GoodKind = 'ok' | 'success' | 'partial'
@@ -44,7 +44,7 @@ export interface Copy {
 }
 
 /**
- * One kind of answer: it last came at `at`, fresh as its cache headers said; the first answer of another kind came at `nextAt`, and `since`
+ * One kind of answer: it last came at `at`. The first answer of another kind after it came at `nextAt`; `since` is the number of all
  * answers after it.
  */
 export interface Heard {
@@ -71,7 +71,7 @@ export interface RobotsState {
   }
   /** The site asked for no robots fetch before this instant. Extended, never shortened, until a good answer. */
   readonly notBefore?: Instant
-  /** The latest good body, whichever 2xx it came with: a conditional request names it. */
+  /** The latest good body, whichever 2xx it came with; a conditional request has its validators. */
   readonly copy?: Copy
   /** The latest good body of each other kind: policies differ on which of them they obey. */
   readonly olderCopies?: { readonly [kind in GoodKind]?: Copy }
@@ -92,7 +92,7 @@ export type RobotsEvent =
       hash?: string
       /** From the cache headers, unclamped; absent when they have none. */
       freshForMs?: number
-      /** Until when the site asks for no requests, as a length or on the clock of `now`; `step` limits it to a day. */
+      /** The wait that the site asks for, ms, or its end on the clock of `now`; `step` limits it to a day. */
       retryAfterMs?: number
       retryAfterAt?: Instant
       etag?: string
@@ -193,7 +193,7 @@ function isGood(kind: AnswerKind): kind is GoodKind {
   return kind === 'ok' || kind === 'success' || kind === 'partial'
 }
 
-/** A definite answer cancels an earlier Retry-After: the site has answered again, without asking to wait. */
+/** Whether an answer of this kind cancels an earlier Retry-After: the site has answered again, without asking to wait. */
 function isDefinite(kind: AnswerKind): boolean {
   return isGood(kind) || kind === 'missing' || kind === 'forbidden'
 }
@@ -222,7 +222,7 @@ function addAnswer(state: RobotsState, kind: AnswerKind, now: Instant, freshForM
   return { ...rest, heard, first: { at: state.first?.at ?? now, count: (state.first?.count ?? 0) + 1 } }
 }
 
-/** Retry-After as an instant: only extended, and by a day at most, whatever the status. */
+/** Applies a Retry-After to `notBefore`, which is only extended, to at most a day from now, whatever the status. */
 function hold(
   state: RobotsState,
   { retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter,

@@ -9,7 +9,7 @@ import { gunzip } from './inflate.ts'
 import { ROBOTS_MAX_BYTES } from './limits.ts'
 import { GZIP, UTF_16 } from './notes.ts'
 
-/** The warning about the form of these bytes; undefined: UTF-8 text. */
+/** The number of the warning about the form of these bytes; undefined: UTF-8 text. */
 export function formOf(bytes: Uint8Array): typeof GZIP | typeof UTF_16 | undefined {
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return GZIP
   return isLittle(bytes) === undefined ? undefined : UTF_16
@@ -64,7 +64,7 @@ function isLittle(bytes: Uint8Array): boolean | undefined {
 
 const FIRST_CHARACTERS = 4
 
-/** Whether these are ASCII characters, each with a NUL at `nul` of its two bytes. */
+/** Whether the first characters are ASCII in UTF-16: in each byte pair, the byte at `nul` is NUL. */
 function isEveryOther(bytes: Uint8Array, nul: 0 | 1): boolean {
   for (let at = 0; at < 2 * FIRST_CHARACTERS; at += 2) {
     const byte = bytes[at + 1 - nul]

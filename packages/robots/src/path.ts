@@ -39,7 +39,7 @@ function authorityEnd(url: string, at: number, length: number): number {
   return -1
 }
 
-/** Whether this is the robots.txt of its origin: exactly the path, without a query. */
+/** Whether this is the robots.txt of its origin: exactly this path, without a query. */
 export function isRobotsTxt(url: string): boolean {
   const start = pathStart(url)
   if (start < 0 || !url.startsWith('/robots.txt', start)) return false
@@ -47,9 +47,9 @@ export function isRobotsTxt(url: string): boolean {
   return url.length === end || url.charCodeAt(end) === HASH
 }
 
-/** '.', '..' (also as %2e) as a segment of the path, or a back-slash, which WHATWG changes. */
+/** A segment '.' or '..' (also as %2e), or a back-slash: the URL standard (WHATWG) changes these. */
 const UNTIDY = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)|\\/i
-/** Characters that WHATWG drops anywhere: tab, line end; at the end also blanks and controls. */
+/** Characters that the URL standard drops: tabs and line ends anywhere; at the end also blanks and controls. */
 // oxlint-disable-next-line no-control-regex -- these are meant
 const DROPPED = /[\t\n\r]|[\0-\x20]$/
 
@@ -68,7 +68,7 @@ function tidied(url: string): string {
   }
 }
 
-/** Behind the last byte of a path: no pattern contains it, so a comparison that runs on ends there. */
+/** The byte behind the last one of a path: no pattern contains it, so every comparison ends there. */
 const END = 0xfe
 
 const DOT = 46
@@ -79,7 +79,7 @@ const TAKEN = /* @__PURE__ */ PLAIN.slice(0, 0x80)
   .fill(0, STAR, STAR + 1)
   .fill(0, DOT, DOT + 1)
 
-/** Room for the longest path of most sites; the room of a longer one is released with the next path. */
+/** Size of the buffer, bytes: enough for the longest path of most sites. A larger buffer is released with the next path. */
 const USUAL_ROOM = 4_096
 
 /** One path at a time, in bytes that are reused for the next one. */
@@ -119,13 +119,13 @@ export class Path {
       else if (code === STAR) bytes[length++] = LITERAL_STAR
       else if (code === DOT) {
         bytes[length++] = DOT
-        // A dot behind a slash, a back-slash, a blank or a control: rare, so then the whole URL is checked.
+        // A dot behind a slash (and below a back-slash, a blank or a control) is rare, so then the whole URL is checked.
         if (bytes[length - 2] === SLASH) doubtful = true
       } else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
         if (high < 0) length = putPercent(bytes, length, PERCENT) // '%G1' is a plain percent sign, so it is encoded
-        else if (low < 0) bytes[length++] = PERCENT // '%1' too; it stays, because a pattern may end at the beginning of an encoded byte
+        else if (low < 0) bytes[length++] = PERCENT // so is that of '%1', but it stays, because a pattern may end within an encoded byte
         else {
           length = putEncoded(bytes, length, high * 16 + low)
           if (bytes[length - 1] === DOT && bytes[length - 2] === SLASH) doubtful = true
@@ -153,7 +153,7 @@ export function textOfPath(path: Path): string {
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 
-/** Writes a byte as %XX. */
+/** Writes a byte as %XX. Returns the position behind it. */
 export function putPercent(bytes: Uint8Array, at: number, value: number): number {
   bytes[at++] = PERCENT
   bytes[at++] = hexDigit(value >> 4)
@@ -161,7 +161,7 @@ export function putPercent(bytes: Uint8Array, at: number, value: number): number
   return at
 }
 
-/** Writes one encoded byte in the form of comparisons under 'unreserved': at most three bytes. */
+/** Writes a byte that was %-encoded in the form that is compared under 'unreserved'. Returns the position behind it. */
 export function putEncoded(bytes: Uint8Array, at: number, value: number): number {
   if (value === STAR) bytes[at++] = LITERAL_STAR
   else if (value === 36 || isUnreserved(value)) bytes[at++] = value

@@ -39,7 +39,7 @@ export function normalised(file: RobotsFile, { encoding, slashIsMeant }: Reading
         at += 2
         if (encoding === 'unreserved') {
           used = putEncoded(bytes, used, high * 16 + low)
-          // A literal dollar at the end is no end anchor; a star behind it has only this effect.
+          // A literal dollar at the end must not become an end anchor; a star behind it prevents that, and changes nothing else.
           if (bytes[used - 1] === DOLLAR && at === end - 1) bytes[used++] = STAR
         } else used = putPercent(bytes, used, high * 16 + low)
       }

@@ -45,7 +45,7 @@ export interface Policy extends Reading {
   /** 'open-if-site-answers': maximum age of the last good page answer. */
   readonly siteAnsweredForMs: number
 
-  /** k-th retry of an outage: first · 2^(k−1), at most longest; busy (503) has a separate pair, never slower than this one. */
+  /** Wait before the k-th retry of an outage: first · 2^(k−1), at most longest; busy (503) has a separate pair, never slower than this. */
   readonly firstRetryMs: number
   readonly longestRetryMs: number
   readonly firstBusyRetryMs: number

@@ -11,7 +11,7 @@ import { parseRobots } from './parse.ts'
 import { policies } from './policies.ts'
 import type { OtherRecord, RobotsTxt } from './robots-txt.ts'
 
-/** The editions that are supported. */
+/** The supported edition of each specification. */
 export const PREFERENCE_DRAFTS = {
   'content-usage': 'draft-ietf-aipref-attach, draft-ietf-aipref-vocab (2026-08)',
   'content-signal': 'Content Signals Policy (2025-09)',
@@ -130,7 +130,7 @@ function nearest(statements: readonly Statement[], url: string | URL): readonly 
   return lines.map((line) => withPath[line - 2] as Statement)
 }
 
-/** All statements that apply: a use is preferred only if every statement prefers it. */
+/** Combines all statements that apply: a use is preferred only if every statement about it prefers it. */
 function together(statements: readonly Statement[]): Record<string, boolean> {
   const all: Record<string, boolean> = Object.create(null) as Record<string, boolean>
   for (const { values } of statements) for (const [label, value] of values) all[label] = (all[label] ?? true) && value

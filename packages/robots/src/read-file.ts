@@ -55,7 +55,7 @@ const TAB = 9
 /** Number of bytes of a line in a note: one more than is quoted, so that a quote shows whether it was cut. */
 export const MAX_NOTED = 61
 
-/** Each byte above a quote that is not PLAIN has one of these values in its lowest five bits; of the others only a few have. */
+/** One bit for each value that the lowest five bits of a byte above QUOTE have if it is not PLAIN; few PLAIN bytes have these values. */
 const MAY_BE_SPECIAL = 1 | (1 << 27) | (1 << 28) | (1 << 29) | (1 << 30) | (1 << 31)
 
 // The source; it has a line end at `length`.
@@ -75,7 +75,7 @@ let special: boolean
 
 /** The current line, 1-based. */
 let line: number
-/** The file is a page of HTML, or no text at all: one warning says so, and its lines get none. */
+/** Whether the file is a page of HTML, or no text at all: then it gets one warning, and its lines get none. */
 let quiet: boolean
 /** The sitemap lines [runAt, runEnd) that will be the next entry; runEnd is -3 when there are none. */
 let runAt: number
@@ -88,12 +88,12 @@ let relatives: number
 /** The line where the last block begins, 0 before the first; while it is open, user-agent lines still join it. */
 let blockLine: number
 let open: boolean
-/** The empty rules of the block: bit 1 a disallow, bit 2 an allow. The first of each is kept, because it may be reported. */
+/** Flags of the block's empty rules: 1 a disallow, 2 an allow. The first of each is kept, because it may be reported. */
 let empties: number
 /** Whether the block has a name that a crawler can have. */
 let reachable: boolean
 
-/** Recognizes bytes [at, end) that are no robots.txt: the number of the warning. */
+/** Returns the number of a warning if the bytes [at, end) are no robots.txt, else undefined. */
 export type ContentOf = (bytes: Uint8Array, at: number, end: number) => number | undefined
 
 /**
@@ -115,7 +115,7 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
   reachable = true
   line = 1
 
-  // A byte order mark, or part of one, at the very start (google/robotstxt).
+  // Skips a byte order mark, or the beginning of one, as google/robotstxt does.
   let at = 0
   for (const mark of BYTE_ORDER_MARK)
     if (at < length && bytes[at] === mark) at++
@@ -151,10 +151,10 @@ function readLines(at: number, length: number): void {
     if (byte === HASH) at = lineEnd(at)
     else if (byte !== LF && byte !== CR) at = recordAt(lineAt, at, byte)
     if (at - lineAt > MAX_LINE_BYTES) note(LINE_TOO_LONG)
-    // CR LF is one line end; LF CR is two, the second of an empty line.
+    // CR LF is one line end; LF CR is two, with an empty line between them.
     at += from[at] === CR && from[at + 1] === LF ? 2 : 1
   }
-  // Counts line ends, as editors do: after a final one there is one more, empty line.
+  // `line` counts as editors do: behind a final line end there is one more, empty line.
 }
 
 /** The next line end at `at` or later. */
@@ -164,12 +164,12 @@ function lineEnd(at: number): number {
   return at
 }
 
-/** The next byte below `limit`, at `at` or later; searched four bytes at a time. The line end at the end stops the search. */
+/** Index of the next byte below `limit`, at `at` or later. Searches four bytes at a time, at most to the line end behind the source. */
 function nextBelow(at: number, limit: number): number {
   const one = bytes
   const four = words
   for (; (at & 3) !== 0; at++) if ((one[at] as number) < limit) return at
-  // Whether one of four bytes is below the limit, which is at most 128: then the highest bit of one of them is set in this.
+  // The expression is not 0 if one of the four bytes is below the limit, which is at most 128: it then has the highest bit of a byte set.
   const limits = limit * 0x01010101
   let word = at >> 2
   for (let each = four[word] as number; ((each - limits) & ~each & -0x7f7f7f80) === 0;) each = four[++word] as number
@@ -178,12 +178,12 @@ function nextBelow(at: number, limit: number): number {
   return at
 }
 
-/** Parses a line whose first byte that is no blank is at `at`. Returns the index of its end. */
+/** Parses a line whose first non-blank byte is at `at`. Returns the index of its end. */
 function recordAt(lineAt: number, at: number, first: number): number {
   const from = bytes
   const spelling = spellingAt(from, at)
   if (spelling === undefined) {
-    // Under one grammar these are blanks, or the end of the line.
+    // Under 'google' these are blanks, or the end of the line.
     if (first === NUL || first === VT || first === FF) return anyLine(lineAt)
     const end = lineEnd(at)
     // Beyond the limit the rest of a line counts as blank.
@@ -196,7 +196,7 @@ function recordAt(lineAt: number, at: number, first: number): number {
   while (byte === SPACE || byte === TAB) byte = from[++at] as number
   const valueAt = at
   if (spelling.field === SITEMAP) {
-    // In the usual form only the line end is below '$'.
+    // In the usual form the first byte below '$' is the line end.
     const end = nextBelow(at, 36)
     if (!isLineEnd(from[end]) || end - lineAt > MAX_LINE_BYTES || !isSitemapUrl(from, at, end)) return anyLine(lineAt)
     if (lineAt > runEnd + 2) {
@@ -207,9 +207,9 @@ function recordAt(lineAt: number, at: number, first: number): number {
     return end
   }
   let encodes = false
-  /** The place of the first blank in the value, or behind it. */
+  /** Index of the first blank from the value on; lineAt + MAX_LINE_BYTES: there is none. */
   let blankAt = lineAt + MAX_LINE_BYTES
-  /** The bytes that occurred, by their lowest five bits. */
+  /** Mask of the bytes above QUOTE so far, by their lowest five bits. */
   let seen = 0
   const to = texts
   let stop = used
@@ -239,7 +239,7 @@ function isSpecial(start: number, end: number): boolean {
   return false
 }
 
-/** Parses any line by the definition. Returns the index of its end. */
+/** Parses any line with `readLine`. Returns the index of its end. */
 function anyLine(lineAt: number): number {
   const end = lineEnd(lineAt)
   const parts = readLine(bytes, lineAt, Math.min(end, lineAt + MAX_LINE_BYTES), grammar)
@@ -281,7 +281,7 @@ function take(field: number, start: number, end: number): void {
   else note(CRAWL_DELAY_UNUSABLE, start, end)
 }
 
-/** Only rules end a run of user-agent lines. */
+/** Adds a rule. Only rules end a run of user-agent lines. */
 function rule(allows: number, start: number, end: number): void {
   if (blockLine === 0) {
     note(RULE_BEFORE_GROUP)
@@ -338,13 +338,13 @@ function note(number: number, start = 0, end = 0, about = line): void {
   if (noted++ < MAX_WARNINGS) add(NOTE, copied(start, Math.min(end, start + MAX_NOTED)), (about << NOTE_BITS) | number)
 }
 
-/** Consecutive sitemap lines are one entry, unchanged: there may be thousands of them. */
+/** Adds consecutive sitemap lines as one entry, unchanged: there may be thousands of them. */
 function endRun(): void {
   if (runEnd > 0) add(SITEMAP, copied(runAt, runEnd))
   runEnd = -3
 }
 
-/** Up to this length a loop copies faster than a native call with the view that it needs. */
+/** Up to this many bytes a loop copies faster than a native call with the view that it needs. */
 const FEW = 96
 
 /** Copies bytes of the source to the place of the next entry's text; returns their number. */

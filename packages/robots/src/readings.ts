@@ -23,7 +23,7 @@ export interface Reading {
   readonly slashIsMeant: boolean
   /** Whether trailing `*` count as bytes of a pattern. google/robotstxt counts them, which decides ties. */
   readonly trailingStarCounts: boolean
-  /** `allow: …/index.htm[l]` also opens its folder (google/robotstxt). */
+  /** Whether `allow: …/index.htm[l]` also allows its folder, as in google/robotstxt. */
   readonly indexOpensFolder: boolean
   /** Whether the profile obeys crawl-delay. If false, an agent obeys it only with `honourCrawlDelay`. */
   readonly crawlDelay: boolean
@@ -61,6 +61,6 @@ export const readings: Readonly<Record<ProfileName, Reading>> = {
   rfc9309,
   google,
   'google-2022': google,
-  // The only one with a maximum, and so with every field.
+  // The only reading with a maximum, and so with every field of `Reading`: view.ts compares these.
   coccoc: { ...decorum, maxCrawlDelay: 10 }, // "more than 10 seconds: 10 seconds"
 }

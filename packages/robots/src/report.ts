@@ -17,10 +17,10 @@ export interface LineReport {
   readonly key?: string
   readonly value?: string
   readonly hasComment: boolean
-  /** The key is a known misspelling of `field`, or only begins like it. */
+  /** Whether the key is a known misspelling of `field`, or only begins like it. */
   readonly isTypo: boolean
   readonly isMissingColon: boolean
-  /** Bytes beyond the limit were not read. */
+  /** Whether the line had bytes beyond the limit, which were not read. */
   readonly isTooLong: boolean
 }
 

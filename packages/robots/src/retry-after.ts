@@ -31,7 +31,7 @@ export function parseRetryAfter(value: string | readonly string[] | undefined, n
   return ms > 0 ? ms : undefined
 }
 
-/** `3,600`: the format of PHP's number_format. Two lengths without a blank between them look the same, and are shorter. */
+/** `3,600`: the format of PHP's number_format. A list of two lengths may look the same; then the wait is longer than it asks for. */
 const THOUSANDS = /^[ \t]*\d{1,3}(,\d{3})+[ \t]*$/
 /** No length or date is longer; longer text is not parsed, so that 16 KB of text take no time. */
 const MOST_CHARS = 64
@@ -76,7 +76,7 @@ const ZONES: Record<string, number> = { EST: -5, EDT: -4, CST: -6, CDT: -5, MST:
 const DAY = '(?:[a-z]{3,9}\\.?,?\\s+)?'
 const TIME = '(\\d{1,2}):(\\d{2})(?::(\\d{2})(?:\\.\\d+)?)?'
 const ZONE = '(?:\\s*([a-z]{1,5})?\\s*([+-]\\d{2}):?(\\d{2})?|\\s*([a-z]{1,5}))?'
-/** IMF-fixdate and RFC 850, whose day and comma have already been parsed. */
+/** IMF-fixdate and RFC 850, whose day was split off at its comma. */
 const FIXDATE = new RegExp(`^${DAY}(\\d{1,2})[\\s-]([a-z]{3})[a-z]*[\\s-](\\d{2}|\\d{4,6})\\s+${TIME}${ZONE}$`, 'i')
 /** asctime, and the format of a Date in JavaScript. */
 const ASCTIME = new RegExp(`^${DAY}([a-z]{3})[a-z]*\\s+(\\d{1,2})\\s+${TIME}\\s+(\\d{4})${ZONE}$`, 'i')

@@ -18,7 +18,7 @@ export const DELAY = 4
 /** The name of a record that is only reported; its value is the next entry. */
 export const OTHER = 5
 export const VALUE = 6
-/** A warning (notes.ts), and the text that it quotes. Its line is above the number of the warning. */
+/** A warning and the text that it quotes. Its number (notes.ts) is in the lowest NOTE_BITS of its line, the line itself above. */
 export const NOTE = 7
 const KIND = 7
 /** Added to AGENT: the first of a run of user-agent lines. */
@@ -30,15 +30,15 @@ export interface RobotsFile {
   readonly grammar: Grammar
   /** The source, kept only if the other grammar parses some of it differently. */
   readonly source: Uint8Array | undefined
-  /** The source was cut by its reader. */
+  /** Whether `source` is packed and was cut by its reader. */
   readonly truncated: boolean
   /** The texts of the entries, one behind the other. */
   readonly bytes: Uint8Array
   /** Entry e: bytes [marks[2e], marks[2e+2]); marks[2e+1] is its kind and, above BITS, its line. */
   readonly marks: Int32Array
-  /** Some pattern contains '%' or a byte that no URL contains, or lacks its slash: patterns must be normalised before they are compared. */
+  /** Whether some pattern contains '%' or a byte that no URL contains, or lacks its slash: then patterns must be normalised. */
   readonly encoded: boolean
-  /** The number of warnings; the first of them have notes. */
+  /** Number of warnings; only the first MAX_WARNINGS of them are entries. */
   readonly noted: number
 }
 
@@ -63,7 +63,7 @@ export function isFirst({ marks }: RobotsFile, entry: number): boolean {
   return ((marks[2 * entry + 1] as number) & FIRST) !== 0
 }
 
-/** Where each block begins and ends. */
+/** For each block its first entry, and the entry behind its last one. */
 export function blocksOf(file: RobotsFile): [first: number, end: number][] {
   const blocks: [number, number][] = []
   for (let entry = 0; entry < entriesOf(file); entry++) {
@@ -74,7 +74,7 @@ export function blocksOf(file: RobotsFile): [first: number, end: number][] {
   return blocks
 }
 
-/** Whether a user-agent line names this token (lower case, or '*'). A token ends where its letters end. */
+/** Whether a user-agent line names this token (lower case, or '*'). The line's token ends at the first byte that no token contains. */
 export function nameMeans({ bytes, marks }: RobotsFile, entry: number, token: string): boolean {
   const start = marks[2 * entry] as number
   const end = marks[2 * entry + 2] as number
@@ -141,7 +141,7 @@ export function recordsOf(file: RobotsFile): OtherRecord[] {
   return records
 }
 
-/** A name and the value behind it. */
+/** The record whose name is this entry, and whose value is the next one. */
 export function recordOf(file: RobotsFile, entry: number, agents: readonly string[]): OtherRecord {
   return {
     field: textOfEntry(file, entry).toLowerCase(),

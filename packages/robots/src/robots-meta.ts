@@ -126,7 +126,7 @@ function ruleWithValue(rule: string, before: Partial<RobotsMeta>): Partial<Robot
   }
 }
 
-/** Any negative number is read as -1: any number. */
+/** The smaller of two limits; any negative number, or undefined, means no limit, which is returned as -1. */
 function fewer(before: number | undefined, value: number): number {
   const most = (one: number): number => (one < 0 ? Infinity : one)
   const least = Math.min(most(before ?? -1), most(value))

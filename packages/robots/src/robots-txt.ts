@@ -106,7 +106,7 @@ export interface GroupWithRules extends Group {
   readonly rules: readonly Rule[]
 }
 
-/** A file for one origin only: `undefined` for a URL of any other. */
+/** A file for one origin only: `undefined` for a URL of another origin. */
 export interface OriginRobots {
   readonly origin: string
   isAllowed(url: string | URL, agent: Agent): boolean | undefined
@@ -128,7 +128,7 @@ export interface RobotsRules {
 
 /** A parsed file. Callers cannot change it; safe to keep and to share. */
 export interface RobotsTxt extends RobotsRules {
-  /** The same, with the rules that lost. Slower: it evaluates every rule that matches. */
+  /** As `decide`, with the rules that lost. Slower: it evaluates every rule. */
   explain(url: string | URL, agent: Agent): Explanation
   /**
    * Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent. With `clamped`, within

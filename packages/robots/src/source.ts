@@ -19,9 +19,9 @@ export interface Loaded {
   /** The same, four at a time. */
   readonly words: Int32Array
   readonly length: number
-  /** There were more than ROBOTS_MAX_BYTES, also after unpacking. */
+  /** Whether there were more than ROBOTS_MAX_BYTES, before or after unpacking. */
   readonly cut: boolean
-  /** The warning about a form that is not UTF-8 text, and the bytes in that form, which the other grammar parses differently. */
+  /** If the source is not UTF-8 text: the number of the warning about it, and its bytes, which the other grammar parses differently. */
   readonly form: number | undefined
   readonly packed: Uint8Array | undefined
 }

@@ -38,7 +38,7 @@ import { warningsOf } from './warnings.ts'
 
 const NONE: readonly never[] = []
 
-/** Policies that differ only in the meaning of answers and in retries share a view, and with it an index. */
+/** Whether two policies parse alike: if so they share a view and its index, even if they differ in the meaning of answers or in retries. */
 function readAlike(a: Policy, b: Policy): boolean {
   return (Object.keys(readings.coccoc) as (keyof Reading)[]).every((key) => a[key] === b[key])
 }
@@ -165,7 +165,7 @@ export class RobotsView implements RobotsTxt {
     let view = this.#others.find((other) => readAlike(policy, other.policy))
     if (view === undefined) {
       view = new RobotsView(new AgentGroups(this.#fileUnder(policy), policy), policy)
-      this.#others = [...this.#others, view] // there are at most as many as ways of parsing
+      this.#others = [...this.#others, view] // at most one for each way of parsing
     }
     return view
   }
