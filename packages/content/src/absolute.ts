@@ -1,5 +1,5 @@
 /** Addresses in a page, resolved as the HTML standard does ("encoding-parse a URL"). */
-import '@exodus/bytes/encoding.js' // the multi-byte encodings, for the function below
+import '@exodus/bytes/encoding.js' // loads the multi-byte encodings, which the function imported below needs
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { percentEncodeAfterEncoding } from '@exodus/bytes/whatwg.js'
 
@@ -16,7 +16,7 @@ export function absolute(href: string, base: string, encoding = 'UTF-8'): URL | 
   }
 }
 
-/** "Get an output encoding": these encodings have no encoder, so UTF-8 is used. */
+/** "Get an output encoding" (Encoding standard) gives UTF-8 for these, in which the URL parser writes queries itself. */
 const OWN_QUERY: ReadonlySet<string> = new Set(['UTF-8', 'UTF-16LE', 'UTF-16BE', 'replacement'])
 
 const SPACE = 0x20
@@ -24,7 +24,7 @@ const NOT_ASCII = /[^\0-\x7f]/
 /** Characters encoded in the query of an http URL besides controls and non-ASCII (URL standard, special-query set). */
 const SPECIAL_QUERY = ' "#\'<>'
 
-/** The query of an http URL begins at the first `?`, wherever that stands, and ends at the first `#`. */
+/** Encodes the query of an address. In an http URL it begins at the first `?` and ends at the first `#`. */
 function queryIn(encoding: string, href: string): string {
   if (!NOT_ASCII.test(href)) return href
   const plain = href.replace(/[\t\n\r]/g, '') // the URL parser removes these first

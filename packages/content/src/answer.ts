@@ -1,4 +1,4 @@
-/** Bodies of answers over HTTP: one of a known length, from a place that may be slow or silent; and the start of any. */
+/** Reads bodies of HTTP answers: a whole one of known length, from a place that may be slow or silent; or only the start. */
 import type { Clock, Timer } from '@decorum/protocol/time'
 import { ByteInput } from './coding/byte-input.ts'
 import { ContentError } from './errors.ts'

@@ -9,13 +9,13 @@ import type { ByteInput } from './coding/byte-input.ts'
 import { ContentError } from './errors.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
 
-/** The encoding is decided by this many bytes; a stream is buffered up to them. */
+/** The encoding is decided by at most this many first bytes; a stream is buffered up to this length. */
 export const SAMPLE_BYTES = 64 * 1024
 
 /**
- * @param start   the first bytes, at least SAMPLE_BYTES where there are as many
+ * @param start   the first bytes: at least SAMPLE_BYTES, or all there are
  * @param header  Content-Type as received
- * @returns       the name that the WHATWG Encoding Standard gives
+ * @returns       the encoding's name as in the WHATWG Encoding Standard
  */
 export function encodingOf(start: Uint8Array, header: string | null): string {
   const sample = start.subarray(0, SAMPLE_BYTES)
@@ -26,11 +26,11 @@ export function encodingOf(start: Uint8Array, header: string | null): string {
   return inMeta ?? xmlEncoding(sample) ?? (isInUtf8(sample) ? 'UTF-8' : 'windows-1252')
 }
 
-/** The encoding by byte order mark or header; three bytes are enough for it. */
+/** The encoding that the byte order mark or the header names; undefined: neither does. A sample of three bytes is enough. */
 export const declaredEncoding = (sample: Uint8Array, header: string | null): string | undefined =>
   nameOf(getBOMEncoding(sample)) ?? nameOf(mediaTypeOf(header).charset)
 
-/** The encoding of a label; some servers quote it as JavaScript would. */
+/** The encoding of a label, which some servers put in single quotes. */
 function nameOf(label: string | null | undefined): string | undefined {
   if (label === null || label === undefined) return undefined
   return labelToName(label) ?? labelToName(label.replace(/^'(.*)'$/, '$1')) ?? undefined
@@ -84,7 +84,7 @@ function xmlEncoding(sample: Uint8Array): string | undefined {
 const LESS = 0x3c
 const QUESTION = 0x3f
 
-/** A character may be cut off at the end of a full sample, and in a shorter text only if other non-ASCII UTF-8 precedes it. */
+/** Whether a sample is UTF-8. If full, it may end within a character; if shorter, only when other non-ASCII UTF-8 precedes that one. */
 function isInUtf8(sample: Uint8Array): boolean {
   if (isUtf8(sample)) return true
   const whole = sample.subarray(0, sample.length - cutBytes(sample))

@@ -77,7 +77,7 @@ export class Content {
     return reader?.end() ?? []
   }
 
-  /** @param base  of the page, if an earlier reading found it behind links. @returns undefined: it is no HTML */
+  /** @param base  of the page, if an earlier reading found it behind links. @returns undefined: the page is no HTML */
   async #readLinks(base?: string): Promise<LinkReader | undefined> {
     const { encodingOf, linkReader, SAMPLE_BYTES, seemsHtml, textOf } = await forReading()
     const input = new ByteInput(await this.#decoded())

@@ -8,7 +8,7 @@ const AT_ONCE_MAX_BYTES = 1024 * 1024
 
 /**
  * A small gzip body is decoded in one call, which takes a third of a stream's time.
- * @throws ContentError `undecodable`, `too-large` with the first byte beyond `maxBytes`; what `body` throws; all of them while it is read
+ * @throws ContentError `undecodable`, `too-large` with the first byte beyond `maxBytes`; what `body` throws; all while the result is read
  */
 export function decoded({ body, truncated }: PageRecord, codings: string[], maxBytes: number): Pieces {
   if (!(body instanceof Uint8Array)) return decodedPieces(body, codings, truncated === '', maxBytes)

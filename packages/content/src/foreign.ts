@@ -1,5 +1,5 @@
 /**
- * Decides from the tags before it whether a tag belongs to SVG or MathML (HTML standard, 13.2.6.5): there `<title/>` ends at once and
+ * Decides whether a tag belongs to SVG or MathML, by the tags before it (HTML standard, 13.2.6.5). In these `<title/>` ends at once and
  * a script is markup; a reader without this check would take the rest of the page for text. No tree is built: for elements that are
  * closed out of order the result is the browser's most of the time.
  */
@@ -13,19 +13,19 @@ const INTEGRATION = words('foreignobject desc title annotation-xml mi mo mn ms m
 const BREAKING_OUT = words(
   'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var',
 )
-/** Deeper elements are not counted. */
+/** Elements nested deeper are not tracked. */
 const MOST_DEEP = 64
 
 export class ForeignElements {
   /** names of open elements that begin foreign content, or HTML in it */
   readonly #open: string[] = []
-  /** the last tag began one of these */
+  /** whether the last start tag added to `#open` */
   #began = false
 
-  /** Whether the element whose start tag is being read is foreign, and the text behind it. */
+  /** Whether the element whose start tag is being read, and the text behind it, are foreign. */
   isInside = false
 
-  /** No open element has to be closed. */
+  /** Whether `#open` is empty, so that end tags have no effect. */
   get isEmpty(): boolean {
     return this.#open.length === 0
   }

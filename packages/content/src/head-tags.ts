@@ -29,10 +29,10 @@ const endsName = (c: number): boolean => c === GREATER || c === SLASH || isSpace
 const isLetter = (c: number): boolean => (c >= 97 && c <= 122) || (c >= 65 && c <= 90)
 
 /**
- * Passes on every complete tag from `at` on; a tag whose content is text is passed on when the content is complete, too.
+ * Passes on every complete tag from `at` on; a tag whose content is text (`TEXT_ONLY`) only once that is complete, too.
  * @param onTag  returns false to stop behind this tag
  * @param isXml  `<script/>` ends at once, and there is CDATA
- * @returns      where to continue when more text has arrived, at the first incomplete tag; -1 when reading has ended
+ * @returns      where to continue when more text has arrived, at the first incomplete tag; -1: `onTag` ended the reading
  */
 export function readTags(text: string, at: number, onTag: (tag: HeadTag) => boolean, isXml = false): number {
   for (let open = text.indexOf('<', at); open >= 0; open = text.indexOf('<', at)) {
@@ -164,7 +164,7 @@ function endOfMarkup(text: string, at: number): number {
   return 0
 }
 
-/** Position of the end tag of such an element; 0 when it has not arrived. */
+/** Position of the end tag of a TEXT_ONLY element; 0 when it has not arrived. */
 function endOfText(text: string, name: string, at: number): number {
   if (name === 'plaintext') return 0
   for (let end = text.indexOf('</', at); end >= 0; end = text.indexOf('</', end + 2)) {

@@ -7,13 +7,13 @@ import { tagReader } from './tags.ts'
 export type Link = {
   /** http or https, without fragment */
   url: string
-  /** every link to it is rel=nofollow, or the page or its X-Robots-Tag says so for all */
+  /** true: every link to it is rel=nofollow, or the page or its X-Robots-Tag has nofollow for all links */
   nofollow: boolean
 }
 
 /** A page with more links than this is not a useful source of links. */
 export const MAX_LINKS = 100_000
-/** The limit for their addresses together, characters: a base of 8,192 would turn a page of short links into a large answer. */
+/** Most characters of all addresses together: a base of 8,192 characters would turn a page of short links into a large answer. */
 const MAX_LINK_CHARS = 32 * 1024 * 1024
 
 /** The attribute that holds the address, per element. */
@@ -26,7 +26,7 @@ export type LinkOptions = {
   /** the encoding of the page, in which the queries of its links are sent */
   encoding?: string
   isXml?: boolean
-  /** the value of X-Robots-Tag */
+  /** the value of the Refresh header */
   refresh?: string | null
   /** the base of the page, if an earlier reading found it */
   base?: string

@@ -7,7 +7,7 @@ import { type Reference, thisHost } from './reference.ts'
 /** The place of a member. `host`: of the machine that wrote the file, if a folder is named. */
 export type FileMember = Pick<Reference, 'name' | 'offset' | 'length'> & { host?: string }
 
-/** As many bytes as a small member has at most, so that it is read in one call. */
+/** Size of one read: the largest size of a small member, which is thus read in one call. */
 const CHUNK_BYTES = 256 * 1024
 
 /**
@@ -24,7 +24,7 @@ export async function* readFileMember(
   const handle = await openFinishedOrNot(path, member)
   try {
     const tooShort = new ContentError('damaged', `${path} ends before the record does`)
-    // A single piece shows it itself, and costs a call less.
+    // For a single piece, `bytesRead` shows this without the extra call.
     if (to - from >= CHUNK_BYTES && (await handle.stat()).size < member.offset + member.length) throw tooShort
     for (let at = from; at <= to; at += CHUNK_BYTES) {
       const length = Math.min(to + 1 - at, CHUNK_BYTES)

@@ -99,7 +99,7 @@ export function storeAt(
   }
 }
 
-/** The error without the request: an error message of a store may repeat the request, but never the secret key. */
+/** The error with the store's code, else with the start of its message, which may repeat the request but never the secret key. */
 async function refused(answer: Response, base: string): Promise<StoreError> {
   const text = await startOf(answer)
   const detail = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)

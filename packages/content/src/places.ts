@@ -6,7 +6,7 @@ export type ReadMember = (from?: number, to?: number) => AsyncIterable<Uint8Arra
 
 /**
  * Uses the first place that has the record.
- * @throws ContentError  an unreachable place that may have the record is reported before places that do not have it
+ * @throws ContentError  the error of the first unreachable place, which may have the record; if all are reachable, that of the last one
  */
 export async function atFirstPlace<T>(
   places: readonly ReadMember[],

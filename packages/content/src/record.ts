@@ -25,7 +25,7 @@ const HEAD_MAX_BYTES = 512 * 1024
 /** Members up to this size are unpacked in one call unless they hold more than AT_ONCE_MAX_BYTES. */
 const SMALL_BYTES = 256 * 1024
 const AT_ONCE_MAX_BYTES = 1024 * 1024
-/** Bytes in which most heads end. */
+/** Number of bytes read first; most heads end within them. */
 const FIRST_BYTES = 4 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 
@@ -117,7 +117,7 @@ function headsIn(bytes: Buffer): Heads | undefined {
   }
 }
 
-/** Position behind the blank line. */
+/** Position behind the blank line; undefined: it has not arrived. */
 function endOfHead(bytes: Buffer, from: number): number | undefined {
   const at = bytes.indexOf(HEAD_END, from)
   if (at - from > HEAD_MAX_BYTES || (at < 0 && bytes.length - from > HEAD_MAX_BYTES))
@@ -125,7 +125,7 @@ function endOfHead(bytes: Buffer, from: number): number | undefined {
   return at < 0 ? undefined : at + HEAD_END.length
 }
 
-/** The lines after the first one. */
+/** The fields of a head: all lines but the first, as names and values. */
 function fieldsOf(bytes: Buffer, from: number, to: number): [string, string][] {
   const fields: [string, string][] = []
   for (const line of bytes.toString('latin1', from, to).split('\r\n').slice(1)) {

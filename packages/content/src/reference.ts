@@ -30,7 +30,7 @@ export const MAX_REFERENCE_CHARS = 4_096
 export const CONTENT_PATH = '/v1/content'
 export const isContentPath = (url: string | undefined): boolean => (url ?? '').split('?', 1)[0] === CONTENT_PATH
 
-/** Characters allowed in the host part of a URL, in lower case, so that each host has only one spelling. */
+/** Name of this machine, only of characters allowed in the host of a URL, in lower case, so that each host has one spelling. */
 export const thisHost = (): string =>
   hostname()
     .toLowerCase()
@@ -57,7 +57,7 @@ function format(reference: Reference): string {
   return `warc+s3://${bucket}/${prefix}${name}?${range}&until=${encodeURIComponent(keptUrl(until))}`
 }
 
-/** @param name  of the file; without it, the folder's reference */
+/** @param name  of the file; absent: the URL of the folder or of the fetcher */
 function keptUrl(kept: Kept, name?: string): string {
   if (kept.kind === 'http') return name === undefined ? kept.base : `${kept.base}/${name}`
   const path = name === undefined ? kept.folder : join(kept.folder, name)
@@ -88,7 +88,7 @@ export function readReference(text: string): Reference {
 
 const FORM = /^warc\+((?:file|https?|s3):\/\/.*\/)([^/?]+)\?offset=(\d{1,16})&length=(\d{1,16})(?:&until=(.+))?$/
 
-/** Reads more than `format` writes: the caller compares. */
+/** Accepts more than `format` writes; the caller compares what `format` makes of the result. */
 function parse(text: string): Reference | undefined {
   if (typeof text !== 'string' || text.length > MAX_REFERENCE_CHARS) return undefined
   const [, folder = '', name = '', from, bytes, until = ''] = FORM.exec(text) ?? []

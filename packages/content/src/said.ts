@@ -32,7 +32,7 @@ const IN_HEAD: ReadonlySet<string> = new Set(
   'html head base basefont bgsound link meta noframes noscript script style template title'.split(' '),
 )
 
-/** Whether the body may add to these headers; undefined: its first bytes decide. */
+/** Whether the page is HTML, whose body may add statements; undefined: its first bytes decide. */
 export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(mediaTypeOf(contentTypeOf(headers)))
 
 /**
@@ -87,7 +87,7 @@ function readHead(
     const { name, isClosing } = tag
     if (name === 'noscript' || name === 'template') apart = Math.max(0, apart + (isClosing ? -1 : 1))
     if (isClosing) return true
-    // Any other element belongs to the visible page; the content of these two is not part of the head and does not end it.
+    // Any element but these begins the visible page. The content of noscript and template is not part of the head and does not end it.
     if (apart === 0 && !IN_HEAD.has(name)) return false
     if (name === 'meta') {
       if (isMeant(tag.attribute('name', toText)?.trim().toLowerCase() ?? '', names))

@@ -1,6 +1,6 @@
 /**
- * The URLs in an XML sitemap or a feed (sitemaps.org; RSS 0.9 to 2.0; Atom 0.3 and 1.0, RFC 4287), with any element prefixes and
- * anything in front. Only tags are read, so memory does not grow with the file.
+ * The URLs in an XML sitemap or a feed (sitemaps.org; RSS 0.9 to 2.0; Atom 0.3 and 1.0, RFC 4287). Element prefixes, and any text in
+ * front, are accepted. Only tags are read, so memory does not grow with the file.
  */
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { decodeXML } from 'entities/decode'
@@ -15,7 +15,7 @@ const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'rd
 const ENTRIES: Record<string, string> = { url: 'loc', sitemap: 'loc', item: 'link', entry: 'link' }
 const WANTED: ReadonlySet<string> = new Set([...ROOTS, ...Object.keys(ENTRIES), 'loc', 'link', 'guid', 'source'])
 
-/** Reads a file piece by piece. `isKnown`: it is a sitemap or a feed, even one without URLs. */
+/** Reads a file piece by piece. `isKnown`: whether the file is a sitemap or a feed, even one without URLs. */
 export type SitemapReader = { readonly isKnown: boolean; read(text: string): SitemapEntry[] }
 
 /** @param url  of the file: addresses in a feed are relative to it */

@@ -33,7 +33,7 @@ const MOST_LAYERS = 2
 /**
  * Entries before an error are yielded, then the error is thrown.
  * @param body  without its content coding; a file that is itself packed with gzip is unpacked
- * @throws SitemapError, ContentError `damaged` when it is cut off inside gzip; what `body` throws
+ * @throws SitemapError, ContentError `damaged` when gzip cannot be unpacked; what `body` throws
  */
 export async function* readSitemap(
   body: AsyncIterable<Uint8Array>,
@@ -84,7 +84,7 @@ function whatElse(start: string): string {
 
 /** The first bytes of a file, up to the limit or to the first error. */
 class Bounded {
-  /** the file continues */
+  /** whether the file continues beyond the limit */
   isCut = false
   failure: { error: unknown } | undefined
   readonly #source: AsyncIterable<Uint8Array>
@@ -108,7 +108,7 @@ class Bounded {
   }
 }
 
-/** Whether it is gzip, by its first bytes, because file names prove nothing. Trailing faults are ignored, as browsers do. */
+/** Unpacks a file that is gzip by its first bytes, because file names prove nothing. Trailing faults are ignored, as in browsers. */
 async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const input = new ByteInput(body)
   try {

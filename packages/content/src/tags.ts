@@ -1,5 +1,5 @@
 /**
- * Streams the tags of a page with selected attributes, and selected text. Only htmlparser2's tokenizer is used: its parser, which
+ * Streams selected tags of a page with their attributes, and selected text. Only htmlparser2's tokenizer is used: its parser, which
  * tracks open elements, takes seconds for a page of unclosed ones.
  */
 import { decodeHTMLAttribute } from 'entities/decode'

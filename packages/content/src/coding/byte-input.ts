@@ -1,7 +1,7 @@
 /** Input of a decoder: bytes can be inspected before they are consumed, and surplus bytes are put back. */
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
-/** All of them in memory; a single piece is not copied. */
+/** All pieces as one, in memory; a single piece is not copied. */
 export async function gathered(pieces: Pieces): Promise<Uint8Array> {
   const all: Uint8Array[] = []
   for await (const piece of pieces) all.push(piece)
@@ -18,7 +18,7 @@ export class ByteInput {
     this.#source = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
   }
 
-  /** undefined: the input has ended. @throws what the source throws */
+  /** The next piece; undefined: the input has ended. @throws what the source throws */
   async next(): Promise<Uint8Array | undefined> {
     const front = this.#front.shift()
     if (front !== undefined) return front

@@ -129,7 +129,7 @@ async function* through(
   decoder: Transform & { readonly bytesWritten: number },
 ): AsyncGenerator<Uint8Array> {
   const fed: Uint8Array[] = []
-  let before = 0 // bytes before the current piece
+  let before = 0 // bytes before the first piece of `fed`
   let reading: Promise<unknown> | undefined
   const feeding = async function* (): AsyncGenerator<Uint8Array> {
     for (;;) {
@@ -147,13 +147,13 @@ async function* through(
   try {
     for await (const piece of decoder as AsyncIterable<Uint8Array>) yield piece
   } catch (error) {
-    // The iteration ends with the error and leaves output that came before it.
+    // The iteration ends with the error; output from before it is still in the decoder.
     for (let left: unknown = decoder.read(); left instanceof Uint8Array; left = decoder.read()) yield left
     if (!isBehindFrame(error, decoder.bytesWritten)) throw error
   } finally {
     decoder.destroy()
   }
-  await reading?.catch(() => undefined) // the byte being read may have to be returned to the input
+  await reading?.catch(() => undefined) // a piece that is being read may have to be returned to the input
   const behind: Uint8Array[] = []
   for (const piece of fed) {
     const used = Math.max(0, decoder.bytesWritten - before)
@@ -163,7 +163,7 @@ async function* through(
   input.giveBack(behind)
 }
 
-/** zstd expects another frame behind a finished one, and fails on anything else. */
+/** Whether the error concerns only bytes behind a finished zstd frame: the library fails there on anything but another frame. */
 const isBehindFrame = (error: unknown, taken: number): boolean =>
   taken > 0 && (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown'
 

@@ -3,7 +3,7 @@
 /** Bytes to inspect: the resource header of the WHATWG MIME Sniffing Standard. */
 export const SAMPLE_BYTES = 1_445
 
-/** Whether they are text, or a kind of file that is recognised by its first bytes. */
+/** Whether the bytes are text, or a kind of file that is recognised by its first bytes. */
 export function isReadable(sample: Uint8Array): boolean {
   const start = String.fromCharCode(...sample.subarray(0, 16))
   return SIGNATURES.some((mark) => start.startsWith(mark)) || isMedia(start) || !sample.some(isBinary)

@@ -32,9 +32,9 @@ const MOST_CODINGS = 3
 type UnpackOptions = {
   /** false: the body is known to be cut, so a missing end is no fault */
   complete: boolean
-  /** most bytes that one coding below another may produce */
+  /** most bytes between two codings: the output of one that is the input of the next */
   mostBetween: number
-  /** `coding-cut`: a complete body ended before its coding did; an exception thrown here ends the reading */
+  /** called for each tolerated fault; `coding-cut`: a complete body ended before its coding did. An exception ends the reading */
   overlooked: Overlooked
 }
 
@@ -108,8 +108,8 @@ async function decoderFor(coding: string, input: ByteInput, overlooked: Overlook
 }
 
 /**
- * Whether the body is not compressed at all. deflate and brotli have no magic number, and a few bytes of either may look like text:
- * then decoding decides, and for very short bodies, whether they are valid UTF-8.
+ * Whether the body is not compressed at all. deflate and brotli have no magic number, and a few bytes of either may look like text. Such
+ * a body is plain if it cannot be decoded, or if it is very short, valid UTF-8, and not a complete stream.
  */
 async function isPlain(coding: string, input: ByteInput): Promise<boolean> {
   const sample = await input.peek(SAMPLE_BYTES)
@@ -124,7 +124,7 @@ async function isPlain(coding: string, input: ByteInput): Promise<boolean> {
 }
 const SHORT_BYTES = 64
 
-/** Decodes the first 64 KiB of brotli or deflate. @param finishFlush  that of zlib for a body that may be cut */
+/** Decodes brotli or deflate; more than 64 KiB of output throw ERR_BUFFER_TOO_LARGE. @param finishFlush  of zlib, for a cut body */
 function decodeStart(coding: string, body: Buffer, finishFlush?: number): void {
   const options = { maxOutputLength: 64 * 1024, ...(finishFlush === undefined ? {} : { finishFlush }) }
   if (coding === 'br') zlib.brotliDecompressSync(body, options)
