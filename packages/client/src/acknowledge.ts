@@ -1,6 +1,6 @@
 /**
  * Acknowledgements are gathered for a moment and sent as one XACK. While the Redis of one stream is unavailable, other streams
- * go on; a caller that waits gets an error at once, and its acknowledgements are sent again until Redis has them.
+ * go on; callers of that stream get an error, and their acknowledgements are sent again until Redis has them.
  */
 
 import type { RedisLink } from '@decorum/ledger'
@@ -12,11 +12,11 @@ import { CALL_MS, FrontierUnavailableError } from './errors.ts'
 const COMING_BACK_MS = 2_000
 const AGAIN_MS = 100
 const OWED_AGAIN_MS = 1_000
-/** Ids in one XACK. */
+/** Most ids in one XACK. */
 const MOST = 500
 
 type Waiting = { id: string; onStored: () => void; resolve: () => void; reject: (error: Error) => void }
-/** The acknowledgements of one group in one stream. `owed`: ids not yet sent; while there are any, the stream counts as unavailable. */
+/** The acknowledgements of one group in one stream. `owed`: to be sent again; while there are any, the stream counts as unavailable. */
 type Line = { stream: string; group: string; waiting: Waiting[]; owed: Waiting[]; busy: boolean }
 
 export class Acknowledger {
@@ -70,7 +70,7 @@ export class Acknowledger {
     if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Acknowledging twice has no effect, so it is safe to wait until the connection is made again. */
+  /** Tries again for COMING_BACK_MS, which is safe because acknowledging twice has no effect. */
   async #send(line: Line, list: Waiting[]): Promise<void> {
     const giveUpAt = this.clock.monotonic() + COMING_BACK_MS
     for (;;) {
@@ -105,7 +105,7 @@ export class Acknowledger {
     }
   }
 
-  /** Waits until everything owed has been sent, or the connection is closed for good. */
+  /** Sends everything owed, and tries until that has succeeded or the connection is closed for good. */
   async #catchUp(line: Line): Promise<void> {
     while (line.owed.length > 0 && this.#redis.status !== 'end') {
       await this.clock.sleep(OWED_AGAIN_MS, { ref: false })

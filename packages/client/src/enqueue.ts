@@ -41,9 +41,9 @@ const AGAIN_MS = 500
 /** How often the memory of Redis is checked while candidates are added, ms. */
 const ROOM_MS = 1_000
 
-/** Candidates of one partition that become one job. `id`: the job is accepted only once under it. */
+/** Candidates of one partition that become one job. `id`: of the job, which is stored only once under it. */
 type Batch = { tag: string; id: string; candidates: unknown[]; spans: Span[] }
-/** How much memory Redis uses and will need; and the crawls of the candidates, which decide near the limit. */
+/** Shares of maxmemory that Redis uses and will use; and the number of stored URLs of each crawl, which decides near the limit. */
 type Room = { share: number; toCome: number; stored: StoredUrls }
 
 export type Intake = {
@@ -176,7 +176,7 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
       )
   }
 
-  /** A server that does not report its memory refuses writes on its own when it is full. */
+  /** All zero if the server does not report its memory: it refuses writes itself when it is full. */
   async function measure(): Promise<Room> {
     const { tags } = partitions
     const deadline = { clock, ms: CALL_MS }
@@ -184,7 +184,7 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
     const memory = await memoryOf(redis, deadline).catch(() => undefined)
     if (memory === undefined) return empty
     const { share } = memory
-    // Hosts will need at most what their URLs take.
+    // Visited hosts will need at most as much again as their URLs use now, so below half of the limit the limit cannot be reached.
     if (share < HEADROOM.shares / 2 || share >= HEADROOM.intake) return { ...empty, share }
     try {
       const toCome = await shareToCome(redis, tags, memory, deadline)
@@ -230,7 +230,7 @@ function sendable(candidate: Candidate, position: number): unknown {
 
 const PAUSE = Symbol('nothing came for a while')
 
-/** Yields the same candidates, with a PAUSE wherever the next one is not ready yet. */
+/** Yields the same candidates, with a PAUSE wherever the next one is not ready within LINGER_MS. */
 async function* impatient(clock: Clock, source: AsyncIterable<Candidate>): AsyncGenerator<Candidate | typeof PAUSE> {
   const iterator = source[Symbol.asyncIterator]()
   let timer: Timer | undefined

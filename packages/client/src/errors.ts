@@ -21,7 +21,7 @@ export class FrontierUnfitError extends Error {
 /** The longest wait for an answer of Redis, ms. */
 export const CALL_MS = 5_000
 
-/** @param what  could not be done, if Redis does not answer. @throws FrontierUnavailableError */
+/** @param what  says in the error what could not be done. @throws FrontierUnavailableError when Redis does not answer in time */
 export const answered = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
   within(clock, work, CALL_MS).catch((error: unknown) => {
     throw new FrontierUnavailableError(what, error)

@@ -1,6 +1,6 @@
 /**
- * Lists the addresses of the fleet's fetchers: those that have announced in Redis that they serve what they keep. The fleet's token
- * is sent only to them, because anybody can write a reference.
+ * Checks whether an address is that of a fetcher of the fleet: these announce in Redis that they serve what they keep. The fleet's
+ * token is sent only to them, because anybody can write a reference.
  */
 
 import { contentKey, type RedisLink } from '@decorum/ledger'
@@ -8,7 +8,7 @@ import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import { CALL_MS } from './errors.ts'
 
-/** @returns a check that throws while Redis is unavailable. An address that was once a fetcher's is not looked up again. */
+/** @returns a check that throws while Redis is unavailable. An address once found to be a fetcher's is not looked up again. */
 export function fetchersOf(redis: RedisLink, clock: Clock): (base: string) => Promise<boolean> {
   const answers = new Map<string, Promise<boolean>>()
   return (base) => {

@@ -26,7 +26,7 @@ const AGAIN_MS = 500
 const CHECK_ACKS_MS = 1_000
 /** Entries of one stream that may be assigned to a consumer beyond those that were handed out. */
 const GIVEN_AHEAD = 1_000
-/** Ids in one XACK. */
+/** Most ids in one XACK. */
 const ACKS_AT_ONCE = 500
 
 type Reading = Required<Omit<OutcomesOptions, 'signal'>>
@@ -51,7 +51,7 @@ async function redisHere(): Promise<string> {
   )
 }
 
-/** @param patience  tests only, as is the clock: after what time a reader counts as dead */
+/** @param patience  times of a reader, such as when it counts as dead; like the clock, for tests only */
 export async function openWith(
   options: FrontierOptions,
   patience?: Partial<Patience>,
@@ -100,7 +100,7 @@ function frontierOn(
     const { crawl, wait, max } = options
     let started = options.from === 'start'
     for (let again = true; again && !ended.aborted;) {
-      // A loop with `wait: true` picks up new partitions later. With `wait: false` an unknown partition would be skipped.
+      // Without a refresh, a loop with `wait: true` picks up new partitions later; one with `wait: false` would skip them.
       await partitions.refresh().catch((error: unknown) => {
         if (!wait) throw error
       })
@@ -119,7 +119,7 @@ function frontierOn(
         }, REREAD_MS)
         .unref()
       try {
-        // One command reads many streams, but in a cluster only those of one node. Partitions also pause separately.
+        // One command reads many streams, but in a cluster only those of one node. There, only streams of unavailable nodes pause.
         const parts = redis.isCluster ? names.map((name) => [name]) : [names]
         for await (const batch of merged(parts.map((part) => readPart(part, options, held, signal))))
           for (const delivery of batch) {
@@ -260,7 +260,7 @@ function frontierOn(
 }
 
 /**
- * Retries while the caller waits; resolves to undefined when the reader was closed first, even if `work` is done later.
+ * Does the work, again and again if `wait` is true; undefined: the signal was aborted first, even if `work` is done later.
  */
 async function untilDone<T>(
   clock: Clock,

@@ -17,7 +17,7 @@ export class Held extends Set<string> {
     return isDeleted
   }
 
-  /** Resolves when one of them is acknowledged, after `ms` at the latest, or when the signal is aborted. */
+  /** Resolves when a delivery is acknowledged, after `ms` at the latest, or when the signal is aborted. */
   async freed(ms: number, signal: AbortSignal): Promise<void> {
     const ending = new AbortController()
     const until = { signal: AbortSignal.any([signal, ending.signal]) }

@@ -4,11 +4,11 @@ import { CrawlName, MAX_PARTITIONS } from '@decorum/protocol'
 import { z } from 'zod'
 import { readDeliveryId } from './delivery-id.ts'
 
-// The message of a schema says what is needed.
+// The message of each schema completes the sentence 'what is needed is …'.
 
 const wholeNumber = (needed: string, most = Number.MAX_SAFE_INTEGER) =>
   z.int(needed).min(1, needed).max(most, needed).optional()
-/** All lone surrogates would become the same name in Redis. */
+/** A well-formed text that is not empty: all lone surrogates would become the same name in Redis. */
 const name = (needed: string) => z.string(needed).refine((text) => text !== '' && text.isWellFormed(), needed)
 const address = (needed: string) => z.url({ protocol: /^https?$/, error: needed })
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
@@ -32,19 +32,19 @@ const contentOptions = z.object(
   },
   'an object such as { via, token, maxBytes }',
 )
-/** They may hold a password, so only their type is shown. */
+/** Options that may contain a password: an error shows only their type. */
 const SECRET = /^content\.(via|token|fetchers)/
 
-/** An address is checked where addresses are read. An instance may be of any copy of ioredis. */
+/** Whether this is a text (an address is checked where it is read), or an instance of any copy of ioredis. */
 const isRedis = (value: unknown): boolean =>
   isObject(value)
     ? 'options' in value && 'duplicate' in value && typeof value.duplicate === 'function'
     : typeof value === 'string' && value !== ''
-/** The gateway judges each candidate. A string would be iterated letter by letter. */
+/** Whether this can be iterated and is no string, which would be iterated letter by letter. The gateway judges each candidate. */
 const isList = (value: unknown): boolean =>
   isObject(value) && !ArrayBuffer.isView(value) && (Symbol.iterator in value || Symbol.asyncIterator in value)
 
-/** What each call takes. */
+/** The schema of each call's argument. */
 const CALLS = {
   openFrontier: z.object(
     {

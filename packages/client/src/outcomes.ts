@@ -28,7 +28,7 @@ const PATIENCE: Patience = {
 }
 
 export type Reading = {
-  /** own: blocks; in a cluster all streams are on one node. shared: never blocks */
+  /** own: for reads that block; in a cluster all `streams` are on one node. shared: for calls that do not block */
   links: { own: RedisLink; shared: RedisLink }
   acks: Acknowledger
   streams: string[]
@@ -53,7 +53,7 @@ export async function* readOutcomes(reading: Reading): AsyncGenerator<Iterable<D
   const most = Math.min(COUNT, max)
   const call = ['GROUP', group, consumer, 'COUNT', most] as const
   const patience = { ...PATIENCE, ...reading.patience }
-  /** the groups exist, and every entry assigned to this consumer has been handed out */
+  /** whether the groups exist, and every entry assigned to this consumer has been handed out */
   let isSure = false
   /** When the pending entries are read once more: a blocking read whose connection was lost may have assigned some. */
   let rereadAt = Number.POSITIVE_INFINITY
@@ -96,7 +96,7 @@ export async function* readOutcomes(reading: Reading): AsyncGenerator<Iterable<D
     }
   }
 
-  /** Pending entries of this consumer from before, without those it lost or has already handed out. */
+  /** The entries already assigned to this consumer, without those that it has handed out. */
   async function* given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
     rereadAt = isSure ? Number.POSITIVE_INFINITY : clock.monotonic() + patience.rereadAfterMs
     const handedOut = new Set(held) // acknowledgements may arrive before the pages requested now
@@ -129,7 +129,7 @@ export async function* readOutcomes(reading: Reading): AsyncGenerator<Iterable<D
     return wait ? work : within(clock, work, CALL_MS)
   }
 
-  /** Redis renews a consumer's lease of life when a command arrives, so the time before the call is the safe one to store. */
+  /** Redis renews a consumer's heartbeat when a command arrives, so the time before the call is stored, which is never later. */
   async function withHeartbeat(query: () => Promise<unknown>): Promise<Entry[]> {
     const at = clock.monotonic()
     const reply = await query()
@@ -148,14 +148,14 @@ export async function* readOutcomes(reading: Reading): AsyncGenerator<Iterable<D
   }
 
   async function beat(): Promise<void> {
-    // Redis is unavailable or the group is missing: countsAsAlive() decides when that has lasted too long.
+    // If this fails (Redis is unavailable, the group is missing), countsAsAlive() decides when that has lasted too long.
     const beatNow = (): Promise<unknown> => within(clock, sendHeartbeat(shared, streams, group, consumer), CALL_MS)
     await withHeartbeat(beatNow).catch(() => undefined)
   }
 
   /**
-   * Half of the time after which other consumers take over this consumer's entries. After it (this process was frozen, or cut off
-   * from Redis) the reader checks which entries it still owns; that check also renews its heartbeat.
+   * Whether the last heartbeat is younger than half of the time after which other consumers take over this consumer's entries. If not
+   * (this process was frozen, or cut off from Redis), the reader checks which entries it still owns, which also renews its heartbeat.
    */
   function countsAsAlive(): boolean {
     const isAlive = clock.monotonic() - aliveAt < patience.deadAfterMs / 2

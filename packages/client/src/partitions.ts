@@ -37,7 +37,7 @@ export class Partitions {
   }
 
   /**
-   * The partitions in order. Before a number is registered there is one: every fleet has it, whatever its number, and its gateway
+   * The partitions in order. Before a number is registered, only the first one, which every fleet has, whatever its number; its gateway
    * forwards candidates that belong to another one.
    */
   get tags(): readonly string[] {

@@ -1,7 +1,7 @@
 /**
- * The trace of a candidate, where the frontier's program has set up OpenTelemetry: a span from here until Redis has it, under the span that is active.
- * The candidate carries its context, so that gateways and fetchers add theirs. Without OpenTelemetry no span is made, and none of its
- * modules are loaded: that would be 7 MB and 25 ms of CPU at the start of a short command.
+ * The trace of a candidate, if the frontier's program has set up OpenTelemetry: a span, under the active one, until Redis has stored the
+ * candidate. The candidate carries the span's context, so that gateways and fetchers add their spans. Without OpenTelemetry no span is
+ * made, and none of its modules are loaded: that would be 7 MB and 25 ms of CPU at the start of a short command.
  */
 import { createRequire } from 'node:module'
 import type { Candidate } from '@decorum/protocol'
@@ -38,7 +38,7 @@ export function traced(candidate: Candidate): { span?: Span; traceparent?: strin
   return { span, traceparent: `00-${traceId}-${spanId}-${flags}` }
 }
 
-/** @param error  why it could not be stored */
+/** @param error  why the candidate could not be stored; absent: it was */
 export function endSpan(span: Span, error?: unknown): void {
   if (error !== undefined)
     span.setStatus({

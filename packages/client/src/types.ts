@@ -47,11 +47,11 @@ export type FrontierOptions = {
 }
 
 export type Frontier = {
-  /** hash tag of each partition, in order, as far as is known: before a fleet first starts there is one */
+  /** hash tag of each partition, in order; only that of the first partition before a fleet has first started */
   readonly tags: readonly string[]
   /**
    * Stores candidates for the fleet; resolves when Redis has them all. Candidates with an `id` may be sent again: while
-   * one is stored, the second is absorbed.
+   * the first is stored, the second has no effect.
    * @throws FrontierUnavailableError when Redis is unavailable: some may be stored
    * @throws TypeError for a value that is no array or iterable, or a candidate that JSON cannot carry. The gateway judges everything
    * else; a faulty candidate becomes an `invalid` outcome.

@@ -1,14 +1,14 @@
-/** Which fleet runs for this user: read by commands and frontiers, without what starts one. */
+/** Finds the fleet that runs for this user, for commands and frontiers; the code that starts a fleet is elsewhere (packages/cli). */
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningHere, redisRunningOn } from './redis-note.ts'
 
-/** In the meeting place; names the data folder of a fleet's Redis. */
+/** A file in `dataFolder` that names the data folder of the running fleet's Redis. */
 export const FLEET_FILE = 'fleet.json'
 export type FleetNote = { dir: string }
 
-/** Where an embedded Redis keeps its data unless told otherwise: one place per user, so one fleet knows every site. */
+/** Default data folder of an embedded Redis: one per user, so that one fleet has the records of every site. */
 export function dataFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'decorum')
 }

@@ -1,6 +1,6 @@
 /**
- * Which fleet runs for this user, and on which Redis: a frontier finds it without an address. What starts such a Redis writes the same files
- * (packages/cli/src/local-redis). Start at `fleetAt`.
+ * Finds the fleet that runs for this user, and its Redis, so that a frontier needs no address. The code that starts such a Redis writes the
+ * same files (packages/cli/src/local-redis). Start at `fleetAt`.
  */
 export { dataFolder, FLEET_FILE, type FleetNote, fleetAt } from './fleet-here.ts'
 export { ANSWER_MS, commandOf, openLine, type RedisAddress } from './redis-line.ts'

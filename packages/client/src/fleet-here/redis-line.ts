@@ -1,20 +1,20 @@
 /**
- * A command to an embedded Redis by its inline protocol. Written without a client library, because the process that guards such a Redis must
+ * Sends a command to an embedded Redis in the inline protocol. No client library is used, because the process that guards such a Redis must
  * start fast.
  */
 import { connect, type Socket } from 'node:net'
 
 export type RedisAddress = { port: number; password: string | undefined }
 
-/** A Redis that has gone refuses at once; one that is there may be too busy for its first answer, or its machine is. */
+/** Longest wait for an answer, ms: the port of a Redis that has ended refuses at once, but a running one, or its machine, may be busy. */
 export const ANSWER_MS = 15_000
 
-/** The data folder, from Redis itself; undefined when no Redis answers there, or the password is wrong. */
+/** The data folder that a Redis reports; undefined when no Redis answers there, or the password is wrong. */
 export async function folderOfRedis(address: RedisAddress): Promise<string | undefined> {
   return /\$3\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec((await commandOf(address, 'CONFIG GET dir')) ?? '')?.[1]
 }
 
-/** @returns undefined when it does not answer */
+/** @returns the replies as received; undefined: there was none */
 export function commandOf(address: RedisAddress, command: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = ''

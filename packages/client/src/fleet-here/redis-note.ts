@@ -22,7 +22,7 @@ export async function writeNote(dir: string, redis: { port: number; pid: number;
   await replaceFile(join(dir, NAME), { port, pid, password })
 }
 
-/** Writes a file of JSON for its owner alone, as a whole: no reader finds a half of it. */
+/** Writes a file of JSON, readable by its owner alone, and as a whole: no reader finds a partial file. */
 export async function replaceFile(path: string, content: object): Promise<void> {
   const draft = `${path}.${process.pid}`
   await rm(draft, { force: true })
@@ -35,8 +35,8 @@ export async function removeNote(dir: string): Promise<void> {
 }
 
 /**
- * The embedded Redis that runs on a data folder now; undefined when none does. The server itself is asked, because an old note may name
- * a port where another program listens by now.
+ * The embedded Redis that runs on a data folder now; undefined when none does. The server must report that folder, because another program
+ * may by now listen on the port that an old note names.
  */
 export async function redisRunningOn(folder: string): Promise<RunningHere | undefined> {
   try {

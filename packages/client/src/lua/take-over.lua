@@ -1,13 +1,11 @@
 --[[
-  take-over: entries of consumers that have sent nothing for a while go to another consumer. Judged is for how long
-  a consumer has sent
-  nothing, not how old an entry is: a slow reader that still sends heartbeats keeps its entries (XAUTOCLAIM would
-  take them away).
+  take-over: moves the entries of consumers that have sent nothing for a while to another consumer. The time since a
+  consumer's last command decides, not the age of an entry: a slow reader that still sends heartbeats keeps its
+  entries (XAUTOCLAIM would take them away).
 
   KEYS[1]  a stream of outcomes
-  ARGV     group: the consumer group;  me: the consumer that gets the entries;  deadAfterMs: for how long a consumer
-           has sent nothing;
-           most: how many entries at once
+  ARGV     group: the consumer group;  me: the consumer that gets the entries;  deadAfterMs: a consumer that has sent
+           nothing for this long is dead;  most: the largest number of entries in one call
   Returns  the entries, as XCLAIM
   Keeps    a dead consumer that holds nothing is removed, because names are used once.
 ]]
