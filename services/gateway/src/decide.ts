@@ -104,7 +104,9 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       continue
     }
     const spareMs = given.reserveMs + CONNECTING_MS
-    const visitFrom = visitTimeOpensAt(agent, given.rules, wallAt + opens - now, spareMs) - wallAt + now
+    // Added to `opens` as a wait: a sum of two instants loses their fractions, and would be later by a fraction of a millisecond
+    const wall = wallAt + (opens - now)
+    const visitFrom = opens + (visitTimeOpensAt(agent, given.rules, wall, spareMs) - wall)
     const closed = senderGate(verdict, visitFrom, opens)
     if (closed !== undefined) return leave({ kind: 'defer', until: Math.min(closed.until, expires), why: closed.gate })
     // A refresh is a separate order. The page follows after the delay, under the rules in force then.

@@ -109,6 +109,15 @@ test('a lane that is due when the hours begin, or behind a back-off, is ordered 
   expect(decided(behind).order).toMatchObject({ kind: 'page', notBefore: NOW + 50 })
 })
 
+test('a lane that is due later is closed by no Visit-time where none holds, whatever fractions of a millisecond its instants have', () => {
+  const { random } = Math
+  for (let n = 0; n < 1_000; n++) {
+    const [now, wallAt] = [NOW + random() * 1_000, NOW + random() * 1_000]
+    const due = lane(served(unknownOrigin, 404), { now, wallAt, notBefore: now + random() * 30_000 })
+    expect(decided(due), `${now} ${wallAt} ${due.notBefore}`).toMatchObject({ order: { kind: 'page' } })
+  }
+})
+
 test('a page is asked for as its candidate wants it, its robots.txt is not', () => {
   const urls = [head('/a', { request: { method: 'HEAD', maxBytes: 9 } })]
   const known = decided(lane(served(unknownOrigin, 200), { urls }))

@@ -121,3 +121,19 @@ test('after a day without an answer that end is forgotten, and a later one is wr
   endedLate({ ...end, lane: 'b' })
   await expect.poll(() => written).toEqual(['b'])
 })
+
+test('of several late reports of one lane each is written again after a loss, whichever came last', async () => {
+  const restored: number[] = []
+  const { endedLate, ended, writeAgain } = closingsOf({ ...systemClock, monotonic: () => 0 }, 60_000, {
+    restore: async (some) => void restored.push(...some.map(({ endedAt }) => endedAt)),
+    keptUntil: async () => 0,
+    now: () => 0,
+  })
+  const end = (endedAt: number) => ({ lane: 'a', delayMs: 0, load: 'asked-for-less 0 9000 ', endedAt })
+  for (const at of [1, 2, 3]) endedLate(end(at))
+  for (const at of [4, 5]) ended(end(at))
+  await expect.poll(() => restored.length).toBe(3)
+  restored.length = 0
+  await writeAgain()
+  expect(restored).toEqual([1, 2, 3, 5])
+})

@@ -39,7 +39,7 @@ const AGAIN_MS = 500
 const UNSURE_MS = 1_000
 
 export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, now }: Restoring): Closings {
-  const lanes = new Map<string, Kept<Closing>>() // the latest end of each lane and its latest late one, the oldest first
+  const lanes = new Map<string | Closing, Kept<Closing>>() // the latest end of each lane, and each late one, the oldest first
   const late: Closing[] = []
   let operations: Kept<Operated>[] = []
   const underWay: string[] = [] // origins of operations that are being written
@@ -67,7 +67,7 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
     }
     return isAll
   }
-  const keep = (name: string, closing: Closing): void => {
+  const keep = (name: string | Closing, closing: Closing): void => {
     forget()
     lanes.delete(name)
     lanes.set(name, { what: closing, since: clock.monotonic() })
@@ -88,7 +88,7 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
   return {
     ended: (closing) => keep(closing.lane, closing),
     endedLate(closing) {
-      keep(`late ${closing.lane}`, closing) // kept apart: the end of the lane's next request, which may ask for no wait, would replace it
+      keep(closing, closing) // kept apart: a later end of the lane, which may ask for a shorter wait or none, would replace it
       if (late.push(closing) === 1) void writeLate()
     },
     async operate(operation) {
