@@ -23,18 +23,7 @@ export type FleetOptions = {
   onEvent?: (event: RoleEvent) => void
 }
 
-export type Fleet = {
-  readonly members: readonly RoleProcess[]
-  of(role: Role): RoleProcess[]
-  /**
-   * Gateways and fetchers drain in parallel, then the console ends. Resolves when all have ended.
-   * @param graceMs  time for draining: at least a fetch deadline and the time to complete the lease
-   * @returns whether all drained: no request is in flight any more
-   */
-  stop(graceMs?: number): Promise<boolean>
-  /** Kills all at once: the second Ctrl-C. Leases in flight expire. */
-  kill(): void
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>
 
 /** The default FETCH_DEADLINE_MS, plus time to complete leases and to end. */
 const GRACE_MS = 40_000
@@ -44,7 +33,7 @@ const CONSOLE_GRACE_MS = 5_000
  * Starts them all and resolves when each is ready.
  * @throws CommandError or UsageError of the first that does not start; the others are stopped first
  */
-export async function startFleet(options: FleetOptions): Promise<Fleet> {
+export async function startFleet(options: FleetOptions) {
   const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options
   const { permits = 0, permitsPort = 0, proxies = 0 } = options
   const member = (role: Role, name: string, port: PortWish): RoleProcess =>
@@ -58,14 +47,20 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     ...some('proxy', proxies),
     ...(withConsole === false ? [] : [member('console', 'console', withConsole === true ? 0 : withConsole)]),
   ]
-  const fleet: Fleet = {
+  const fleet = {
     members,
-    of: (role) => members.filter((one) => one.role === role),
+    of: (role: Role) => members.filter((one) => one.role === role),
+    /**
+     * Gateways and fetchers drain in parallel, then the console ends. Resolves when all have ended.
+     * @param graceMs  time for draining: at least a fetch deadline and the time to complete the lease
+     * @returns whether all drained: no request is in flight any more
+     */
     stop: async (graceMs = GRACE_MS) => {
       const drained = await Promise.all(members.filter((one) => one.role !== 'console').map((one) => one.stop(graceMs)))
       await Promise.all(fleet.of('console').map((one) => one.stop(CONSOLE_GRACE_MS)))
       return drained.every(Boolean)
     },
+    /** Kills all at once: the second Ctrl-C. Leases in flight expire. */
     kill: () => {
       for (const one of members) one.kill()
     },

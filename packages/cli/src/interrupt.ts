@@ -2,15 +2,8 @@
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-export type Interrupt = {
-  /** aborts at the first signal; `reason` is its name */
-  readonly signal: AbortSignal
-  /** restores the default handling of the signals */
-  release(): void
-}
-
 /** @param onSecond  called at each further signal */
-export function catchInterrupt(onSecond: () => void): Interrupt {
+export function catchInterrupt(onSecond: () => void) {
   const first = new AbortController()
   const onSignal = (name: NodeJS.Signals) => {
     if (first.signal.aborted) onSecond()
@@ -18,7 +11,9 @@ export function catchInterrupt(onSecond: () => void): Interrupt {
   }
   for (const name of SIGNALS) process.on(name, onSignal)
   return {
+    /** Aborts at the first signal; `reason` is its name. */
     signal: first.signal,
+    /** Restores the default handling of the signals. */
     release: () => {
       for (const name of SIGNALS) process.off(name, onSignal)
     },

@@ -6,16 +6,9 @@ import { defined } from '@decorum/runtime/defined'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import type { EarlyFleet } from './early-fleet.ts'
-import type { Fleet, RoleEvent } from './fleet.ts'
+import type { RoleEvent } from './fleet.ts'
 import { messageOf, UsageError } from './exit.ts'
-import {
-  dataFolder,
-  ensureRedis,
-  type Meeting,
-  openMeetingPlace,
-  privateFolder,
-  type RunningRedis,
-} from './local-redis/index.ts'
+import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, privateFolder } from './local-redis/index.ts'
 import type { Print } from './say.ts'
 import { type CliSettings, readCliSettings } from './settings.ts'
 import { withRedis } from './with-redis.ts'
@@ -39,23 +32,10 @@ export type LocalFleetOptions = {
   print: Print
 }
 
-export type LocalFleet = {
-  readonly redis: RunningRedis
-  /** the settings that the fleet has agreed on */
-  readonly settings: CliSettings
-  readonly ledger: LedgerWithViews
-  /** after its kill(), close() only stops Redis */
-  readonly fleet: Fleet
-  /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. @returns whether all drained */
-  drain(): Promise<boolean>
-  /** This crawl is over: fetchers of other commands close its files. */
-  finish(): Promise<void>
-  /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
-  close(): Promise<void>
-}
+export type LocalFleet = Awaited<ReturnType<typeof openLocalFleet>>
 
 /** @throws any error that keeps Redis, the ledger or a role from starting; everything already started is stopped first */
-export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
+export async function openLocalFleet(options: LocalFleetOptions) {
   const { dataDir, whenTaken, crawl, resumed = false } = options
   const log = (line: string) => options.print('redis', line)
   const meeting = await meetingOf(options.env, options.settings, whenTaken, log)
@@ -77,16 +57,25 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     const opened = ledger
     const fleet = await options.fleet.begin(env, options.onEvent)
     let draining: Promise<boolean> | undefined
+    /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. @returns whether all drained */
     const drain = () => {
       draining ??= fleet.stop(settings.drainMs)
       return draining
     }
     return {
-      ...{ redis, settings, ledger, fleet, drain },
+      redis,
+      /** The settings that the fleet has agreed on. */
+      settings,
+      ledger,
+      /** After its kill(), close() only stops Redis. */
+      fleet,
+      drain,
+      /** This crawl is over: fetchers of other commands close its files. */
       async finish() {
         if (meeting !== undefined && crawl !== undefined)
           await removeCrawlNote(meeting.place, crawl, await redis.isShared())
       },
+      /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
       async close() {
         // Only after every lease has been completed may the next start skip the startup hold.
         if ((await drain()) && !(await redis.isShared())) await opened.announceRestart().catch(() => undefined)

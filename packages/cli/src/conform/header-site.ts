@@ -6,7 +6,6 @@ import { gzipSync } from 'node:zlib'
 import { http } from '@decorum/runtime/node-http'
 
 export type ReceivedHeaders = { method: string; path: string; headers: IncomingHttpHeaders }
-export type HeaderSite = { origin: string; received: ReceivedHeaders[]; close(): void }
 
 /** The decoded body of /gzip. */
 export const PLAIN = '<p>a page that was sent compressed</p>\n'.repeat(200)
@@ -14,7 +13,7 @@ export const PLAIN = '<p>a page that was sent compressed</p>\n'.repeat(200)
 export const CUT_BYTES = 4_000
 const ADDRESS = '127.41.0.1'
 
-export async function openHeaderSite(): Promise<HeaderSite> {
+export async function openHeaderSite() {
   const received: ReceivedHeaders[] = []
   const server = http.createServer((request, response) => {
     const { method = '', url: path = '', headers } = request

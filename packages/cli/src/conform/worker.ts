@@ -6,18 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, messageOf } from '../exit.ts'
 import { POOL } from './settings.ts'
 
-export type Worker = {
-  readonly isRunning: boolean
-  /** aborts when the worker ends although conform has not ended it; the reason is its signal or exit code */
-  readonly gone: AbortSignal
-  /** the last lines of its stderr; complete after `end` */
-  readonly lastWords: readonly string[]
-  /** sends a signal to the worker and its children */
-  signal(signal: NodeJS.Signals): void
-  endsWithin(ms: number): Promise<boolean>
-  /** Resolves when neither the worker nor one of its children runs. */
-  end(): Promise<void>
-}
+export type Worker = Awaited<ReturnType<typeof startWorker>>
 
 const LAST_WORDS = 10
 const KILL_AFTER_MS = 5_000
@@ -28,7 +17,7 @@ const LAST_WORDS_MS = 2_000
  * @param command  {url} and {pool} in its arguments are replaced by the values of DECORUM_URL and DECORUM_POOL
  * @throws CommandError when it cannot be started
  */
-export async function startWorker(command: string[], url: string): Promise<Worker> {
+export async function startWorker(command: string[], url: string) {
   const child = await spawned(command, url)
   const lastWords: string[] = []
   if (child.stderr)
@@ -42,7 +31,6 @@ export async function startWorker(command: string[], url: string): Promise<Worke
   child.once('exit', (code, signal) => {
     if (!isStopping) gone.abort(signal ?? `exit code ${code}`)
   })
-  const isRunning = () => child.exitCode === null && child.signalCode === null
   const sendSignal = (signal: NodeJS.Signals) => {
     if (child.pid === undefined) return // 0 would be this process's group
     try {
@@ -52,17 +40,21 @@ export async function startWorker(command: string[], url: string): Promise<Worke
   // If process.exit() ends this process (a second Ctrl-C, a reader that has closed the pipe), nothing else would end the worker.
   const kill = () => sendSignal('SIGKILL')
   process.once('exit', kill)
-  const worker: Worker = {
+  const worker = {
     get isRunning() {
-      return isRunning()
+      return child.exitCode === null && child.signalCode === null
     },
+    /** Aborts when the worker ends although conform has not ended it; the reason is its signal or exit code. */
     gone: gone.signal,
+    /** The last lines of its stderr; complete after `end`. */
     lastWords,
-    signal(signal) {
+    /** Sends a signal to the worker and its children. */
+    signal(signal: NodeJS.Signals) {
       isStopping ||= signal === 'SIGTERM' || signal === 'SIGKILL'
       sendSignal(signal)
     },
-    endsWithin: (ms) => Promise.race([ended, sleep(ms, false, { ref: false })]),
+    endsWithin: (ms: number) => Promise.race([ended, sleep(ms, false, { ref: false })]),
+    /** Resolves when neither the worker nor one of its children runs. */
     async end() {
       worker.signal('SIGCONT')
       worker.signal('SIGTERM')

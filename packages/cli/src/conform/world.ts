@@ -8,30 +8,13 @@ import { messageOf } from '../exit.ts'
 import { type Fleet, startFleet } from '../fleet.ts'
 import { ensureRedis } from '../local-redis/index.ts'
 import { type Site, spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
-import { type HeaderSite, openHeaderSite } from './header-site.ts'
+import { openHeaderSite } from './header-site.ts'
 import { ownFailure, patiently, roleTrouble } from './own-failure.ts'
 import { runAll } from './run-all.ts'
 import { AGENT, CONFORM, conformEnv } from './settings.ts'
-import { startWorker, type Worker } from './worker.ts'
+import { startWorker } from './worker.ts'
 
-export type World = {
-  web: WebProcess
-  headers: HeaderSite
-  frontier: Frontier
-  /** outcomes by id; more than one where a promise was broken */
-  outcomes: Map<string, Outcome[]>
-  worker: Worker
-  /** aborts when the trial must end: at Ctrl-C, or with a CommandError when Redis, the sites or the fleet have failed */
-  over: AbortSignal
-  /** when a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker makes no such request */
-  began(site: string, kind?: 'began' | 'ended'): Promise<number>
-  pause(site: string, action?: 'pause' | 'resume'): Promise<void>
-  killPermits(): Promise<void>
-  /** whether the lane of a site has a lease */
-  isHeld(site: string): Promise<boolean>
-  /** Ends everything that was started. @throws the first error, after all attempts */
-  close(): Promise<void>
-}
+export type World = Awaited<ReturnType<typeof openWorld>>
 
 export class NotBegunError extends Error {
   override readonly name = 'NotBegunError'
@@ -45,12 +28,7 @@ const FLEET_GRACE_MS = 5_000
  * @param interrupted  Ctrl-C: everything started by then is ended again
  * @throws CommandError when the worker cannot be started, the errors of Redis and fleet, and the reason of `interrupted`
  */
-export async function openWorld(
-  sites: Site[],
-  record: string,
-  command: string[],
-  interrupted: AbortSignal,
-): Promise<World> {
+export async function openWorld(sites: Site[], record: string, command: string[], interrupted: AbortSignal) {
   const failing = new AbortController()
   const over = AbortSignal.any([interrupted, failing.signal])
   let isClosing = false
@@ -100,21 +78,26 @@ export async function openWorld(
       web,
       headers,
       frontier,
+      /** By id; more than one where a promise was broken. */
       outcomes,
       worker,
+      /** Aborts when the trial must end: at Ctrl-C, or with a CommandError when Redis, the sites or the fleet have failed. */
       over,
-      async began(site, kind = 'began') {
+      /** When a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker makes no such request */
+      async began(site: string, kind: 'began' | 'ended' = 'began') {
         const word = web.heard((one) => one.site === site && one.kind === kind && one.path !== '/robots.txt')
         const first = await Promise.race([word, sleep(PATIENCE_MS, undefined, { ref: false })])
         if (first === undefined) throw new NotBegunError(site)
         return first.at
       },
-      pause(site, action = 'pause') {
+      pause(site: string, action: 'pause' | 'resume' = 'pause') {
         const operation = { origin: originOf(site), by: 'conform', reason: 'the situation', action }
         return patiently(() => ledger.operate(operation, [AGENT.name]), over)
       },
       killPermits: () => killPermits(fleet, trouble.expect),
-      isHeld: (site) => patiently(() => isHeld(ledger, originOf(site)), over),
+      /** Whether the lane of a site has a lease. */
+      isHeld: (site: string) => patiently(() => isHeld(ledger, originOf(site)), over),
+      /** Ends everything that was started. @throws the first error, after all attempts */
       close,
     }
   } catch (error) {

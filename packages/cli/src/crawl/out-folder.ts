@@ -35,27 +35,7 @@ const Note = z.object({
 })
 export type CrawlNote = z.infer<typeof Note>
 
-export type OutFolder = {
-  dir: string
-  note: CrawlNote
-  resumed: boolean
-  /** the list to read: the named file, or the copy of standard input */
-  list: string
-  outcomes: string
-  pages: string
-  state: string
-  /** data folder of the embedded Redis that stored this crawl last; `state` unless it joined another one */
-  stored: string
-  log: string
-  /**
-   * From now on the folder contains an unfinished crawl; the outcomes of a finished one are moved aside.
-   * @param redisDir  data folder of the embedded Redis that stores it; absent: a given Redis
-   */
-  start(redisDir?: string): Promise<void>
-  /** Marks the copy of standard input as complete. */
-  listIsWhole(): Promise<void>
-  finish(): Promise<void>
-}
+export type OutFolder = ReturnType<typeof folder>
 
 export type OutFolderRequest = {
   out: string
@@ -99,7 +79,7 @@ export async function openOutFolder(requested: OutFolderRequest): Promise<OutFol
 }
 
 /** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this crawl */
-function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
+function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed' | undefined) {
   const path = join(dir, 'crawl.json')
   const state = join(dir, 'state')
   let note = requested
@@ -121,20 +101,29 @@ function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed'
       return note
     },
     resumed: before === 'resumed',
+    /** The list to read: the named file, or the copy of standard input. */
     list: note.file === '-' ? join(dir, 'urls.txt') : note.file,
     outcomes: join(dir, 'outcomes.ndjson'),
     pages: join(dir, 'pages'),
     state,
-    // If somebody has removed the folder, the remaining URLs are lost with it: the list is read again
+    /**
+     * Data folder of the embedded Redis that stored this crawl last; `state` unless it joined another one. If somebody has removed the
+     * folder, the remaining URLs are lost with it: the list is read again.
+     */
     stored: requested.stored !== undefined && existsSync(requested.stored) ? requested.stored : state,
     log: join(dir, 'crawl.log'),
-    async start(redisDir) {
+    /**
+     * From now on the folder contains an unfinished crawl; the outcomes of a finished one are moved aside.
+     * @param redisDir  data folder of the embedded Redis that stores it; absent: a given Redis
+     */
+    async start(redisDir?: string) {
       const { stored, ...rest } = note
       const elsewhere = redisDir === undefined || isSameFolder(redisDir, state) ? undefined : redisDir
       if (before === 'resumed' && elsewhere === stored) return
       if (before !== 'resumed' && before !== undefined) await setAside(dir, before)
       await write({ ...rest, ...defined({ stored: elsewhere }) })
     },
+    /** Marks the copy of standard input as complete. */
     listIsWhole: () => write({ ...note, whole: true }),
     finish: () => write({ ...note, finishedAt: new Date().toISOString() }),
   }

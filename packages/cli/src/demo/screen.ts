@@ -3,38 +3,33 @@ import { styleText } from 'node:util'
 import { printable } from '@decorum/protocol'
 import { printStyled, rewriteLine } from '../terminal.ts'
 
-export type Screen = {
-  /** one line of its own */
-  line(text?: string): void
-  /** a fact: name and text in two columns */
-  fact(name: string, text: string): void
-  /** the line that moves; on a pipe it is printed now and then */
-  progress(done: number, all: number, text: string): void
-  /** ends the moving line */
-  settle(): void
-}
+export type Screen = ReturnType<typeof screenOn>
 
 const BAR = 28
 const PIPE_EVERY_MS = 5_000
 
 /** @param out  people's stream; a moving line only on a terminal */
-export function screenOn(out: NodeJS.WriteStream): Screen {
+export function screenOn(out: NodeJS.WriteStream) {
   let moving = false
   let lastPrinted = performance.now()
+  /** Ends the moving line. */
   const settle = () => {
     if (moving) printStyled('\n', out)
     moving = false
   }
   return {
+    /** One line of its own. */
     line: (text = '') => {
       settle()
       printStyled(`${text}\n`, out)
     },
-    fact: (name, text) => {
+    /** A fact: name and text in two columns. */
+    fact: (name: string, text: string) => {
       settle()
       printStyled(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${printable(text)}\n`, out)
     },
-    progress: (done, all, text) => {
+    /** The line that moves; on a pipe it is printed now and then. */
+    progress: (done: number, all: number, text: string) => {
       const count = `${String(done).padStart(String(all).length)} of ${all} outcomes`
       if (out.isTTY) {
         const full = Math.round((done / Math.max(all, 1)) * BAR)

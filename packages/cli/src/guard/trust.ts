@@ -21,10 +21,8 @@ const NAMES = [
   'NIX_SSL_CERT_FILE',
 ] as const
 
-export type Trust = { env: NodeJS.ProcessEnv; remove: () => Promise<void> }
-
 /** @param certificate  of the authority, PEM */
-export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): Promise<Trust> {
+export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv) {
   const folder = await temporaryFolder('guard')
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, name)

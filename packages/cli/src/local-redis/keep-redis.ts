@@ -13,19 +13,14 @@ import { defined } from '@decorum/runtime/defined'
 import { CommandError, messageOf } from '../exit.ts'
 import { canHoldNames, holdName } from './kernel-name.ts'
 import type { Report, Task } from './redis-guardian.ts'
-import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
+import { holdRedis, usersOfRedis } from './redis-line.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 const CHECK_EVERY_MS = 1_000
 /** After so many guardians in a row that did not start, no more are tried. */
 const FAILURES = 5
 
-type Guardian = {
-  first: Report
-  isAlive(): boolean
-  /** Closes its pipe; resolves when Redis has ended, or other processes keep it. */
-  release(): Promise<void>
-}
+type Guardian = Awaited<ReturnType<typeof guard>>
 
 /**
  * @param running  it runs already; absent: it is started
@@ -47,7 +42,7 @@ export async function keepRedis(
   if (first?.kind === 'failed') throw new CommandError(first.why)
   const address = running ?? (first as Extract<Report, { kind: 'ready' }>)
 
-  let hold: Hold | undefined = await holdRedis(address)
+  const hold = await holdRedis(address)
   if (hold === undefined) throw new CommandError('the embedded Redis has started, but does not answer')
   let checking: Promise<void> | undefined
   let failures = 0
@@ -82,8 +77,7 @@ export async function keepRedis(
       stopping ??= (async () => {
         clearInterval(watch)
         await checking
-        hold?.release()
-        hold = undefined
+        hold.release()
         await Promise.all(guardians.map((guardian) => guardian.release()))
       })()
       return stopping
@@ -105,7 +99,7 @@ async function isUnguarded(dir: string, guardians: Guardian[]): Promise<boolean>
   return release !== undefined
 }
 
-async function guard(task: Task, log: (line: string) => void): Promise<Guardian> {
+async function guard(task: Task, log: (line: string) => void) {
   const program = fileURLToPath(new URL('redis-guardian.ts', import.meta.url))
   const child = spawn(process.execPath, [program], {
     cwd: task.dir,
@@ -141,6 +135,7 @@ async function guard(task: Task, log: (line: string) => void): Promise<Guardian>
   return {
     first,
     isAlive: () => child.exitCode === null && child.signalCode === null,
+    /** Closes its pipe; resolves when Redis has ended, or other processes keep it. */
     async release() {
       child.ref()
       child.stdin.end()

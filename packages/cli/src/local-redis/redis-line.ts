@@ -16,8 +16,6 @@ export async function endRedis(address: RedisAddress): Promise<void> {
   await commandOf(address, 'SHUTDOWN')
 }
 
-export type Hold = { release(): void }
-
 const AGAIN_MS = 200
 
 /**
@@ -25,7 +23,7 @@ const AGAIN_MS = 200
  * Does not keep the process alive.
  * @returns undefined when it does not answer now
  */
-export async function holdRedis(address: RedisAddress): Promise<Hold | undefined> {
+export async function holdRedis(address: RedisAddress) {
   let released = false
   let socket: Socket
   const once = (): Promise<boolean> =>

@@ -5,20 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { messageOf } from '../exit.ts'
 import { type Announcement, startWeb, type Web, type WebOptions } from './web.ts'
 
-export type WebProcess = Web & {
-  pid: number
-  /** resolves with its signal or exit code when it has ended, whether it was stopped or not */
-  exited: Promise<string>
-  /** resolves with the first announcement, past or future, that fits; each is answered to one caller only */
-  heard(fits: (word: Announcement) => boolean): Promise<Announcement>
-}
+export type WebProcess = Awaited<ReturnType<typeof spawnWeb>>
 
 /** Orders are carried out one after the other, and answered in that order. */
 type Order = { order: 'open'; options: WebOptions } | { order: 'flush' } | { order: 'stop' }
 type FromChild = { answer?: unknown } | { failed: string } | { said: Announcement }
 
 /** Runs the sites in a process of their own. @throws Error with its reason when it does not come up */
-export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
+export async function spawnWeb(options: WebOptions) {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true,
@@ -61,6 +55,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
   return {
     origins: origins as Web['origins'],
     pid: child.pid ?? 0,
+    /** Resolves with its signal or exit code when it has ended, whether it was stopped or not. */
     exited: how,
     flush: async () => void (await request({ order: 'flush' })),
     stop: async () => {
@@ -68,8 +63,9 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
       await exited
       return lines as number
     },
-    heard: (fits) =>
-      new Promise((resolve) => {
+    /** Resolves with the first announcement, past or future, that fits; each is answered to one caller only. */
+    heard: (fits: (word: Announcement) => boolean) =>
+      new Promise<Announcement>((resolve) => {
         const check = () => {
           const found = said.findIndex(fits)
           if (found < 0) return

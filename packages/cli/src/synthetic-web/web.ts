@@ -40,14 +40,7 @@ export type Announcement = {
   cut?: boolean
 }
 
-export type Web = {
-  /** name → origin */
-  origins: Record<string, string>
-  /** resolves when all that happened so far is in the file */
-  flush(): Promise<void>
-  /** closes every connection; resolves with how many exchanges were recorded when the file is complete */
-  stop(): Promise<number>
-}
+export type Web = Awaited<ReturnType<typeof startWeb>>
 
 const NOT_FOUND: Answer = { status: 404, body: 'nothing here' }
 const PAGE: Answer = { bytes: 1_024 }
@@ -56,10 +49,7 @@ const addressOf = (index: number): string => `127.40.${index >> 8}.${index & 255
 const PORT_TRIES = 20
 
 /** Runs the sites in this process. @throws Error when an address or port is taken, or the file cannot be opened */
-export async function startWeb(
-  options: WebOptions,
-  announce: (word: Announcement) => void = () => undefined,
-): Promise<Web> {
+export async function startWeb(options: WebOptions, announce: (word: Announcement) => void = () => undefined) {
   const recorder = await openRecorder(options.record)
   const { address, skipAddresses = 0, tls } = options
   const scheme = tls === undefined ? 'http' : 'https'
@@ -141,8 +131,11 @@ export async function startWeb(
     servers[index]?.on('request', handler).on('connection', keep).on('secureConnection', keep)
 
   return {
+    /** name → origin */
     origins,
+    /** Resolves when all that happened so far is in the file. */
     flush: recorder.flush,
+    /** Closes every connection; resolves with how many exchanges were recorded when the file is complete. */
     stop: async () => {
       const closed = servers.map((server) => new Promise<unknown>((resolve) => server.close(resolve)))
       const gone = [...sockets].map((socket) => new Promise<unknown>((resolve) => socket.once('close', resolve)))
