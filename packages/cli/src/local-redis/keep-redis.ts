@@ -3,15 +3,15 @@
  * needed, and starts another guardian process when the first one has died. Every user does so, so Redis does not depend on
  * the process that started it.
  */
-import { spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { redisUrl } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
 import { defined } from '@decorum/runtime/defined'
 import { CommandError, messageOf } from '../exit.ts'
-import { canHoldNames, holdName } from './kernel-name.ts'
+import { holdName } from './kernel-name.ts'
 import type { Report, Task } from './redis-guardian.ts'
 import { holdRedis, usersOfRedis } from './redis-line.ts'
 import type { RunningRedis } from './running-redis.ts'
@@ -47,7 +47,7 @@ export async function keepRedis(
   let checking: Promise<void> | undefined
   let failures = 0
   const check = async () => {
-    if (!(await isUnguarded(task.dir, guardians))) return
+    if (!(await isUnguarded(task.dir))) return
     const { first } = await start({ port: address.port, password: address.password })
     if (first.kind === 'ready') log('Redis: its guardian process had ended; both were started again')
     if (first.kind !== 'failed') failures = 0
@@ -92,36 +92,28 @@ export const folderTaken = (dir: string, place: string): CommandError =>
       'stop it before another one is started',
   )
 
-async function isUnguarded(dir: string, guardians: Guardian[]): Promise<boolean> {
-  if (!canHoldNames) return guardians.length > 0 && !guardians.some((guardian) => guardian.isAlive())
+async function isUnguarded(dir: string): Promise<boolean> {
   const release = await holdName('redis', dir)
   await release?.()
   return release !== undefined
 }
 
 async function guard(task: Task, log: (line: string) => void) {
-  const program = fileURLToPath(new URL('redis-guardian.ts', import.meta.url))
-  const child = spawn(process.execPath, [program], {
+  const child = fork(fileURLToPath(new URL('redis-guardian.ts', import.meta.url)), {
     cwd: task.dir,
+    execArgv: [],
     detached: true, // its own session: the terminal's Ctrl-C is for us alone
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   const complaints: string[] = []
-  child.stderr.setEncoding('utf8').on('data', (text: string) => complaints.push(text))
-  const exited = new Promise<void>((resolve) => {
-    child.once('error', (error) => {
-      complaints.push(error.message)
-      resolve()
-    })
-    child.once('close', () => resolve())
-  })
-  child.stdin.on('error', () => {}) // it ended by itself: `exited` tells
-  child.stdin.write(`${JSON.stringify(task)}\n`)
+  const errors = child.stderr as Socket
+  errors.setEncoding('utf8').on('data', (text: string) => complaints.push(text))
+  const exited = once(child, 'close').catch((error: unknown) => complaints.push(messageOf(error)))
+  child.send(task, () => undefined) // if it has ended, `exited` resolves
 
   const kept = Promise.withResolvers<void>()
   const first = await new Promise<Report>((resolve) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const report = JSON.parse(line) as Report
+    child.on('message', (report: Report) => {
       resolve(report)
       if (report.kind === 'kept') kept.resolve()
       if (report.kind === 'restarted') log(`Redis: ended (${report.why}) and was started again`)
@@ -130,15 +122,13 @@ async function guard(task: Task, log: (line: string) => void) {
     void exited.then(() => resolve({ kind: 'failed', why: complaints.join('').trim() || 'its guardian ended' }))
   })
   // The child must not keep this process alive when `stop` is never called: the end of this process releases Redis anyway.
-  child.unref()
-  for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as unknown as Socket).unref()
+  for (const handle of [child, child.channel, errors]) handle?.unref()
   return {
     first,
-    isAlive: () => child.exitCode === null && child.signalCode === null,
-    /** Closes its pipe; resolves when Redis has ended, or other processes keep it. */
+    /** Resolves when Redis has ended, or other processes keep it. */
     async release() {
       child.ref()
-      child.stdin.end()
+      child.kill('SIGTERM')
       await Promise.race([exited, kept.promise])
       child.unref()
     },

@@ -1,6 +1,6 @@
 /**
  * Names that at most one process of this machine holds at a time. The kernel frees a name however its holder ends,
- * so no stale lock is ever left. Linux only (an abstract socket address); elsewhere every name counts as free.
+ * so no stale lock is ever left. They are abstract socket addresses, which Linux has.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,14 +8,11 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export const canHoldNames = process.platform === 'linux'
-
 /**
  * @param folder  what is held, by its real path
  * @returns a function that frees the name, or undefined while another process holds it
  */
 export function holdName(purpose: string, folder: string): Promise<(() => Promise<void>) | undefined> {
-  if (!canHoldNames) return Promise.resolve(async () => {})
   const name = createHash('sha256')
     .update(`${keyOf(folder)} ${folder}`)
     .digest('hex')

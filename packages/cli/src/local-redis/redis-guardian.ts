@@ -1,18 +1,19 @@
 /**
- * A process that runs one embedded Redis for as long as any process uses it. `keep-redis.ts` starts it with a Task as one
- * JSON line on its standard input and holds the other end of that pipe. When the pipe closes, however the parent ended
- * (SIGKILL too), Redis is stopped in order, unless other processes hold it (`redis-line.ts`): then it is stopped when the last of
+ * A process that runs one embedded Redis for as long as any process uses it. `keep-redis.ts` forks it and sends it a Task.
+ * When it gets SIGTERM, or the channel to its parent closes, however the parent ended (SIGKILL too), Redis is stopped in order, unless other processes hold it (`redis-line.ts`): then it is stopped when the last of
  * them has ended. It has a session of its own, so Ctrl-C in the terminal does not stop Redis under a parent that is still
- * completing its leases. It reports each event as one JSON line on standard output.
+ * completing its leases. It reports each event as a message.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { redisRunningOn, removeNote, writeNote } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
-import { awaitName, canHoldNames, lockPlace } from './kernel-name.ts'
+import { messageOf } from '../exit.ts'
+import { awaitName, lockPlace } from './kernel-name.ts'
 import { maxMemory } from './memory.ts'
 import type { RedisBinary } from './redis-binary.ts'
 import { endRedis, usersOfRedis } from './redis-line.ts'
@@ -51,35 +52,22 @@ const SILENT_MS = 15_000 // a Redis that has not answered for so long counts as 
 const NAME_MS = 5_000 // another guardian may be starting its Redis, or may be about to end
 
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the parent has ended
-const { task, parentGone } = await listen()
-process.exitCode = await guard()
+process.stderr.on('error', () => {}) // the parent has ended
+const parentGone = Promise.race([once(process, 'SIGTERM'), once(process, 'disconnect')])
+const [task] = (await once(process, 'message')) as [Task] // without its parent, nothing keeps this process alive
+await guard()
 process.exit()
 
-/** The first line of standard input is the task; its end is the end of the parent. */
-async function listen(): Promise<{ task: Task; parentGone: Promise<void> }> {
-  const gone = Promise.withResolvers<void>()
-  process.on('SIGTERM', gone.resolve)
-  for (const event of ['end', 'close', 'error']) process.stdin.on(event, () => gone.resolve())
-  const line = await new Promise<string>((resolve) => {
-    let text = ''
-    process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-      if (text.includes('\n')) resolve(text)
-    })
-    void gone.promise.then(() => resolve(''))
-  })
-  if (line === '') process.exit(1)
-  return { task: JSON.parse(line) as Task, parentGone: gone.promise }
-}
-
-/** Runs Redis until no process uses it; returns the exit code. */
-async function guard(): Promise<number> {
+/** Runs Redis until no process uses it. */
+async function guard(): Promise<void> {
   let redis: RedisProcess | undefined
   let startedAt = 0
   try {
     const other = await otherGuardian()
-    if (other !== undefined) return send({ kind: 'folder-in-use', place: other }, 3)
+    if (other !== undefined) {
+      await send({ kind: 'folder-in-use', place: other })
+      return
+    }
     const wrapper = await endsWithThisProcess()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
     const more = { maxmemory: String(maxMemory()) }
@@ -93,7 +81,7 @@ async function guard(): Promise<number> {
     }
     redis = await start(task.again?.port)
     const { port } = redis
-    send({ kind: 'ready', port, password, pid: redis.pid })
+    await send({ kind: 'ready', port, password, pid: redis.pid })
     const unneeded = untilUnneeded({ port, password }, () => performance.now() - startedAt < RETURN_MS)
     for (let restarts = 0; ; restarts++) {
       const since = Date.now()
@@ -101,15 +89,15 @@ async function guard(): Promise<number> {
       if (typeof why === 'function') {
         await stop(redis)
         await why()
-        return 0
+        return
       }
       if (Date.now() - since > CALM_MS) restarts = 0
       if (restarts === RESTARTS) throw new Error(`it ended ${RESTARTS + 1} times, the last time by ${why}`)
       redis = await start(port)
-      send({ kind: 'restarted', why, pid: redis.pid })
+      await send({ kind: 'restarted', why, pid: redis.pid })
     }
   } catch (error) {
-    return send({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }, 1)
+    await send({ kind: 'failed', why: messageOf(error) })
   } finally {
     if (task.temporary) await rm(task.dir, { recursive: true, force: true })
   }
@@ -139,7 +127,7 @@ async function untilUnneeded(
       if (!(await isNeeded())) return release ?? (async () => {})
       await release?.()
     }
-    if (!isReported) send({ kind: 'kept' })
+    if (!isReported) await send({ kind: 'kept' })
     isReported = true
   }
 }
@@ -169,7 +157,6 @@ async function otherGuardian(): Promise<string | undefined> {
   if (!alone) return 'an address not known yet'
   const running = await redisRunningOn(task.dir)
   if (running === undefined) return undefined
-  if (!canHoldNames) return withoutLogin(running.url)
   await endRedis(running)
   for (const until = performance.now() + STOP_MS; performance.now() < until; await sleep(CHECK_EVERY_MS)) {
     if ((await redisRunningOn(task.dir)) === undefined) return undefined
@@ -190,7 +177,7 @@ async function endsWithThisProcess(): Promise<readonly string[]> {
   )
 }
 
-function send(report: Report, code = 0): number {
-  process.stdout.write(`${JSON.stringify(report)}\n`)
-  return code
+/** Resolves when the parent has it, or has ended. */
+function send(report: Report): Promise<unknown> {
+  return new Promise((sent) => (process.connected ? process.send?.(report, sent) : sent(undefined)))
 }
