@@ -20,7 +20,10 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** Errors of other packages whose message is written for people; a stack would only hide it. */
+/** A mistake of the caller, wherever it is found. */
+const MISTAKES = new Set(['UsageError', 'SettingsError', 'StopError', 'CrawlError'])
+
+/** Errors whose message is written for people; a stack would only hide it. */
 const PRINTED = new Set([
   'CommandError',
   'LedgerUnavailableError',
@@ -28,6 +31,7 @@ const PRINTED = new Set([
   'FrontierUnavailableError',
   'FrontierUnfitError',
   'ProcessEndedError',
+  'OvertakenError',
 ])
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -36,7 +40,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 export function explainError(error: unknown): { code: ExitCode; text: string } {
   if (!(error instanceof Error)) return { code: FAILED, text: String(error) }
   if (error.name === 'RedisAddressError') return { code: USAGE, text: `REDIS_URL: ${error.message}` }
-  if (error instanceof UsageError || error.name === 'SettingsError') return { code: USAGE, text: error.message }
+  if (MISTAKES.has(error.name)) return { code: USAGE, text: error.message }
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return { code: FAILED, text: portInUse(error) }
   if (error.name === 'ReplyError' && isExplained(error.message))

@@ -11,7 +11,7 @@ import {
   readDocument,
   readSitePolicies,
 } from '@decorum/config'
-import { OvertakenError, readCurrent, readHistory, readLatest, type Version, write } from '@decorum/config/fleet-config'
+import { readCurrent, readHistory, readLatest, type Version, write } from '@decorum/config/fleet-config'
 import { type RedisLink, readTags } from '@decorum/ledger'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
@@ -136,9 +136,7 @@ async function change(
     warn('nothing was changed')
     return FAILED
   }
-  const written = await write(redis, current?.version ?? 0, { values, ...origin }).catch((error: unknown) => {
-    throw error instanceof OvertakenError ? new CommandError(error.message) : error
-  })
+  const written = await write(redis, current?.version ?? 0, { values, ...origin })
   const waits = changed.filter((one) => one.change === 'restart' && current !== undefined)
   const lines = [`version ${written.version} is in force; running processes follow within a second`]
   if (waits.length > 0)

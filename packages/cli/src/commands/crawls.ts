@@ -1,5 +1,5 @@
 /** `decorum crawls`: lists the crawls of the fleet with their counts; pauses, weights, limits, cancels and deletes one. */
-import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
+import { type Crawl, type CrawlChange, type CrawlRecord } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { defined } from '@decorum/runtime/defined'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
@@ -55,9 +55,7 @@ async function change(name: string, wanted: CrawlChange, options: Named, endsIn?
     if (wanted.state !== undefined && !ledger.crawlBook.has(name)) throw noCrawl(name)
     const end = endsIn === undefined ? {} : { expiresAt: endsIn === 'none' ? null : Math.ceil(ledger.wall() + endsIn) }
     const changing = { name, change: { ...wanted, ...end }, ...recorded(options) }
-    const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
-      throw error instanceof CrawlError ? new UsageError(error.message) : error
-    })
+    const { record, unreached } = await ledger.changeCrawl(changing)
     printResult(
       options.json,
       { name, record },

@@ -1,16 +1,8 @@
 /** `decorum stop`: emergency stops for everything or for named targets; lists and lifts them. User documentation: docs/stops.md. */
-import {
-  EVERYTHING,
-  isInForce,
-  nameForPeople,
-  readStopName,
-  type Stop,
-  StopError,
-  type StopRecord,
-} from '@decorum/ledger'
+import { EVERYTHING, isInForce, nameForPeople, readStopName, type Stop, type StopRecord } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
-import { DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { emptyList, linesOf, openInput } from '../lines.ts'
 import { printResult, warn } from '../terminal.ts'
@@ -52,7 +44,7 @@ async function changed(
   options: Named,
   lifted: string[] = [],
 ): Promise<ExitCode> {
-  const { record, unreached } = await change().catch(refused())
+  const { record, unreached } = await change()
   show(record, ledger.wall(), options, lifted)
   if (unreached === 0) return DONE
   warn(
@@ -98,10 +90,14 @@ function readInstant(text: string): number {
 
 /** The targets in the arguments, all parsed before anything is done. */
 async function namesOf(typed: string[], { all = false, file }: Named): Promise<string[]> {
-  const names = typed.map((text) => readName(text, ''))
+  const names = typed.map(readStopName)
   if (file !== undefined) {
     for await (const { number, text } of linesOf(await openInput(file)))
-      names.push(readName(text, `${file}, line ${number}: `))
+      try {
+        names.push(readStopName(text))
+      } catch (error) {
+        throw new UsageError(`${file}, line ${number}: ${messageOf(error)}`)
+      }
     if (names.length === typed.length) throw emptyList(file)
   }
   if (all && names.length > 0) throw new UsageError('--all or names, not both: everything includes them')
@@ -109,17 +105,3 @@ async function namesOf(typed: string[], { all = false, file }: Named): Promise<s
   if (names.length === 0) throw new UsageError('name domains, hosts or addresses, or --file, or --all for everything')
   return names
 }
-
-function readName(text: string, where: string): string {
-  try {
-    return readStopName(text)
-  } catch (error) {
-    return refused(where)(error)
-  }
-}
-
-const refused =
-  (where = '') =>
-  (error: unknown): never => {
-    throw error instanceof StopError ? new UsageError(where + error.message) : error
-  }
