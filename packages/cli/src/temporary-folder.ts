@@ -1,12 +1,14 @@
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandError, messageOf } from './exit.ts'
 
-/** Makes a new folder for this command alone. @throws CommandError that names TMPDIR, which may be wrong */
-export async function temporaryFolder(command: string): Promise<string> {
+/** Makes a folder that lasts as long as this process, however that ends by itself. @throws CommandError that names TMPDIR, which may be wrong */
+export function temporaryFolder(command: string): string {
   try {
-    return await mkdtemp(join(tmpdir(), `decorum-${command}-`))
+    const folder = mkdtempSync(join(tmpdir(), `decorum-${command}-`))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    return folder
   } catch (error) {
     throw new CommandError(`${command}: no temporary folder can be made in ${tmpdir()} (TMPDIR): ${messageOf(error)}`)
   }

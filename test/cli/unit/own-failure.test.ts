@@ -1,8 +1,7 @@
 /** What `conform` does when its own Redis or fleet fails, and how it ends what it has started. */
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import { patiently, roleTrouble } from '../../../packages/cli/src/conform/own-failure.ts'
-import { runAll } from '../../../packages/cli/src/conform/run-all.ts'
+import { patiently, roleTrouble, runAll } from '../../../packages/cli/src/conform/own-failure.ts'
 
 const NEVER = new AbortController().signal
 const away = new LedgerUnavailableError('view', 'no answer')

@@ -1,5 +1,4 @@
 /** `decorum permits conform -- COMMAND`: runs a pool worker through every situation, and judges it by the records of the sites. */
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { printable } from '@decorum/protocol'
@@ -31,28 +30,14 @@ export async function conform(command: string[], { only, json }: ConformOptions)
     warn('stopping: the worker and all that was started with it are ended; Ctrl-C again ends at once'),
   )
   try {
-    const verdicts = await inFolder((folder) =>
-      tryAll(chosen, command, join(folder, 'visits.ndjson'), interrupt.signal),
-    )
+    const record = join(temporaryFolder('conform'), 'visits.ndjson')
+    const verdicts = await tryAll(chosen, command, record, interrupt.signal)
     return conclude(verdicts, json === true)
   } catch (error) {
     if (interrupt.signal.aborted) return STOPPED
     throw error
   } finally {
     interrupt.release()
-  }
-}
-
-/** A temporary folder, removed at the end, even if process.exit() ends this process early. */
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await temporaryFolder('conform')
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
-  try {
-    return await work(folder)
-  } finally {
-    process.off('exit', remove)
-    remove()
   }
 }
 

@@ -61,3 +61,15 @@ export async function patiently<T>(call: () => Promise<T>, over: AbortSignal, fo
   })
   return answer as T // the loop gives up only by throwing
 }
+
+/** Runs all tasks in sequence, even if some fail. @throws the first error, at the end */
+export async function runAll(ends: readonly (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const end of ends)
+    try {
+      await end()
+    } catch (error) {
+      errors.push(error)
+    }
+  if (errors.length > 0) throw errors[0]
+}

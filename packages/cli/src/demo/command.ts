@@ -12,7 +12,7 @@ import { CommandError, DONE, type ExitCode, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { ensureRedis } from '../local-redis/index.ts'
-import { some } from '../say.ts'
+import { some, troubleReporter } from '../say.ts'
 import { spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { printJson } from '../terminal.ts'
@@ -53,7 +53,6 @@ export async function demoCommand(options: DemoOptions): Promise<ExitCode> {
     return conclude({ crawled, report, web, screen, options, seconds: (performance.now() - began) / 1_000, folder })
   } finally {
     interrupt.release()
-    if (options.keep === undefined) await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -82,16 +81,12 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
   try {
     screen.fact('Redis', `${redis.place}, its data in a temporary folder`)
     const started = performance.now()
-    const troubles: string[] = []
+    const troubles: string[] = [] // printed at the end, for the line that moves
     const fleet = await startFleet({
       env: demoEnv(process.env, redis.url),
       gateways: GATEWAYS,
       fetchers: FETCHERS,
-      onEvent: (event) => {
-        if (event.kind === 'died') troubles.push(`${event.name} ended (${event.how})`)
-        else if (event.kind === 'line' && event.line.level >= 40 && !event.starting)
-          troubles.push(`${event.name}: ${event.line.msg}`)
-      },
+      onEvent: troubleReporter((_, text = '') => troubles.push(text)),
     })
     try {
       screen.fact(
@@ -116,7 +111,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
       screen.settle()
       await fleet.stop(DEMO.LEASE_MS)
       if (!signal.aborted) crawled.sums.wrong.push(...(await lateOutcomes(redis.url)))
-      for (const trouble of new Set(troubles)) screen.line(`  ${printable(trouble)}`)
+      for (const trouble of troubles) screen.line(`  ${printable(trouble)}`)
       return crawled
     } finally {
       fleet.kill()

@@ -61,10 +61,9 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
     const [proxy] = local.fleet.of('proxy')
     if (proxy === undefined) throw new CommandError('the proxy has not come up')
     for (const line of whatIsOpened(local.settings)) print('opened', line)
-    const trust = inspects ? await writeTrust(await textOf(proxy.port, '/v1/ca.pem'), env) : undefined
+    const trust = inspects ? await writeTrust(await textOf(proxy.port, '/v1/ca.pem'), env) : {}
     const guarded = guardedEnv(env, proxy.port, loginOf(options.agent, options.crawl))
-    const { code, hasRun } = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
-    await trust?.remove()
+    const { code, hasRun } = await runGuarded(command, { ...guarded, ...trust }, umask)
     if (!hasRun) return code
     const counts = await textOf(proxy.port, '/v1/counts').then(
       (answered) => JSON.parse(answered) as ProxyCounts,

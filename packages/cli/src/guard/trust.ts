@@ -1,5 +1,5 @@
 /** Makes the usual clients trust the authority of the proxy, for one command: by temporary files that are removed with it. */
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
@@ -21,9 +21,9 @@ const NAMES = [
   'NIX_SSL_CERT_FILE',
 ] as const
 
-/** @param certificate  of the authority, PEM */
-export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv) {
-  const folder = await temporaryFolder('guard')
+/** @param certificate  of the authority, PEM. @returns variables for the command */
+export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const folder = temporaryFolder('guard')
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, name)
     await writeFile(path, text, { mode: 0o600 })
@@ -35,10 +35,7 @@ export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv) {
   // wget has no variable for it; this file replaces the user's, whose lines come first
   const own = await read(env.WGETRC ?? join(homedir(), '.wgetrc'))
   const wgetrc = await write('wgetrc', `${own}\nca_certificate = ${bundle}\n`)
-  return {
-    env: { ...Object.fromEntries(NAMES.map((name) => [name, bundle])), NODE_EXTRA_CA_CERTS: extra, WGETRC: wgetrc },
-    remove: () => rm(folder, { recursive: true, force: true }),
-  }
+  return { ...Object.fromEntries(NAMES.map((name) => [name, bundle])), NODE_EXTRA_CA_CERTS: extra, WGETRC: wgetrc }
 }
 
 /** The certificates that the command would have trusted. */
