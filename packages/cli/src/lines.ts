@@ -1,11 +1,10 @@
 /** Lines of a file or of standard input, as candidates. */
-import { createReadStream, open as openFile } from 'node:fs'
+import { createReadStream, openSync } from 'node:fs'
 import { access, constants, readFile, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { MAX_URL_CHARS } from '@decorum/protocol'
 import { messageOf, UsageError } from './exit.ts'
 import { LINE_END, ListError, textOfList } from './list-text.ts'
@@ -31,7 +30,7 @@ export async function openInput(file: string): Promise<Readable> {
     await access(file, constants.R_OK)
     const found = await stat(file)
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
-    if (found.isFIFO()) return await openPipe(file)
+    if (found.isFIFO()) return openPipe(file)
     if (found.isFile() && !OF_ONE_PROCESS.test(resolve(file))) await readThrough(file)
   } catch (error) {
     throw error instanceof UsageError ? error : new UsageError(`${file} cannot be read: ${reason(error)}`)
@@ -63,13 +62,8 @@ export const emptyList = (file: string): UsageError =>
   new UsageError(`${nameOf(file)}: the list is empty, no line of it names anything`)
 
 /** A named pipe without a writer: opened as a file it would block a thread, and with it this process, until somebody writes. */
-async function openPipe(file: string): Promise<Readable> {
-  const open = promisify(openFile)
-  return new Socket({
-    fd: await open(file, constants.O_RDONLY | constants.O_NONBLOCK),
-    readable: true,
-    writable: false,
-  })
+function openPipe(file: string): Readable {
+  return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false })
 }
 
 function reason(error: unknown): string {

@@ -73,7 +73,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--name <crawl>', 'Name of the crawl, if others use the same fleet (default: a new name)', crawlName)
     .option('--no-archive', 'Write no WARC files')
     .option('--resume', 'Continue the unfinished crawl in --out; no file is needed')
-    .action(run(() => import('./commands/crawl.ts'), 'crawl'))
+    .action(run(() => import('./commands/early.ts'), 'crawl'))
 
   command('guard', 'Run a crawler behind a separate proxy, and end with its exit code')
     .argument('<command...>', 'The crawler with its arguments, after --')
@@ -82,7 +82,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--tunnels', TUNNELS)
     .option('--no-inspect', 'Refuse HTTPS instead of making the crawler trust a new certificate authority')
     .option('--hosts <names>', 'Allow only these hosts and the names below them, separated by commas (PROXY_HOSTS)')
-    .action(run(() => import('./commands/guard.ts'), 'guard'))
+    .action(run(() => import('./commands/early.ts'), 'guard'))
 
   command('env', 'Print REDIS_URL of the running fleet for a shell: eval "$(decorum env)"').action(
     run(() => import('./commands/env.ts'), 'env'),

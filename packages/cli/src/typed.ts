@@ -11,9 +11,6 @@ export function readTarget(text: string): CrawlUrl {
   return at
 }
 
-/** @param text  an origin, or any URL of it. @throws UsageError */
-export const readOrigin = (text: string): string => readTarget(text).origin
-
 /** @returns undefined when none is named. @throws UsageError that lists the known ones */
 export function agentNamed({ list, find }: Agents, name: string | undefined): Agent | undefined {
   const found = name === undefined ? undefined : find(name)

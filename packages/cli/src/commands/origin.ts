@@ -13,7 +13,7 @@ import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { some } from '../say.ts'
 import { printResult, warn } from '../terminal.ts'
-import { readOrigin } from '../typed.ts'
+import { readTarget } from '../typed.ts'
 import { type ActionOptions, act, readAction } from './origin-action.ts'
 
 export type OriginOptions = ActionOptions & { json?: boolean }
@@ -21,7 +21,7 @@ export type OriginOptions = ActionOptions & { json?: boolean }
 /** Runs the requested action, then shows the origin. */
 export async function origin(text: string, options: OriginOptions): Promise<ExitCode> {
   const settings = await agreedSettings()
-  const site = readOrigin(text)
+  const site = readTarget(text).origin
   const action = readAction(options)
   const { agents } = settings
   const ledger = await openLedgerWithViews({ ...settings, redis: await runningRedis() })

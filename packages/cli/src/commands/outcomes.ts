@@ -23,7 +23,7 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<void> {
   const interrupt = catchInterrupt(() => process.exit(1))
   const ending = aborted(interrupt.signal).then(() => frontier.close())
   try {
-    const output = await standardOutput()
+    const output = standardOutput()
     // a fixed name: lines that were printed and not acknowledged are redelivered at the next call
     const reading = frontier.outcomes({
       crawl: options.crawl,

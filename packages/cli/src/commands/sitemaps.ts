@@ -10,13 +10,13 @@ import { runningRedis } from '../running-redis.ts'
 import { some } from '../say.ts'
 import { type FoundUrl, type Walked, walkSitemaps } from '../sitemaps/walk.ts'
 import { jsonLine, printResult, warn, writeLines } from '../terminal.ts'
-import { agentNamed, readOrigin } from '../typed.ts'
+import { agentNamed, readTarget } from '../typed.ts'
 
 export type SitemapsOptions = { agent?: string; enqueue?: boolean; most: number; maxSitemaps: number; json?: boolean }
 
 /** Exit code 3 when a limit was reached or it was interrupted, 1 when no sitemap could be read. */
 export async function sitemaps(text: string, options: SitemapsOptions): Promise<ExitCode> {
-  const origin = readOrigin(text)
+  const { origin } = readTarget(text)
   const { agent, most, maxSitemaps } = options
   const settings = await agreedSettings()
   agentNamed(settings.agents, agent)

@@ -10,6 +10,7 @@ import { withFleetLedger } from '../fleet-ledger.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { some } from '../say.ts'
 import { columns, drawScreen, leaveScreen, printJson, printText } from '../terminal.ts'
+import { readersBehind } from './status.ts'
 
 export type TopOptions = { json?: boolean; every: number }
 
@@ -101,7 +102,6 @@ function linesOf(
     `${some(totals.due, 'lane')} due`,
     `${totals.unread} unread`,
   ]
-  const behind = readers.filter(({ lag, pending }) => lag + pending > 0).slice(0, 3)
   const all = [
     styleText(['bold', TONES[headline.tone]] as never, cut(headline.title)),
     cut(headline.sentence),
@@ -114,9 +114,7 @@ function linesOf(
       ['STATE', 'URLS', 'LANE'],
       ...lanes.slice(0, LANES).map(({ state, waiting, name }) => [state, String(waiting), name]),
     ]),
-    ...behind.map(({ group, lag, pending }) =>
-      dim(`reader '${group}': ${some(lag + pending, 'outcome')} not acknowledged`),
-    ),
+    ...readersBehind(readers).slice(0, 3).map(dim),
   ]
   return all.slice(0, Math.max(1, size.rows - 1))
 }

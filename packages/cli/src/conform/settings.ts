@@ -1,6 +1,4 @@
 /** Settings of the fleet for conform: short times, so that a lost lease is reassigned within seconds, and small pages. */
-import { isolatedEnv } from '../isolated-env.ts'
-
 export const POOL = 'conform'
 export const AGENT = {
   name: 'conformbot',
@@ -23,6 +21,3 @@ export const CONFORM = {
   FETCH_PROCESSES: 0, // supervision has no effect on a worker
   LOG_LEVEL: 'warn',
 }
-
-export const conformEnv = (env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv =>
-  isolatedEnv(env, { ...CONFORM, REDIS_URL: redisUrl, DECORUM_AGENTS: JSON.stringify([AGENT]) })

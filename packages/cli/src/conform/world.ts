@@ -6,11 +6,12 @@ import type { Outcome } from '@decorum/protocol'
 import { collect } from '../collect.ts'
 import { messageOf } from '../exit.ts'
 import { type Fleet, startFleet } from '../fleet.ts'
+import { isolatedEnv } from '../isolated-env.ts'
 import { ensureRedis } from '../local-redis/index.ts'
 import { type Site, spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
 import { openHeaderSite } from './header-site.ts'
 import { ownFailure, patiently, roleTrouble, runAll } from './own-failure.ts'
-import { AGENT, CONFORM, conformEnv } from './settings.ts'
+import { AGENT, CONFORM } from './settings.ts'
 import { startWorker } from './worker.ts'
 
 export type World = Awaited<ReturnType<typeof openWorld>>
@@ -57,7 +58,7 @@ export async function openWorld(sites: Site[], record: string, command: string[]
     redisUrl = redis.url
     const trouble = roleTrouble((why) => fails('fleet', why))
     const starting = startFleet({
-      env: conformEnv(process.env, redisUrl),
+      env: isolatedEnv(redisUrl, [AGENT], CONFORM),
       gateways: 1,
       fetchers: 1,
       permits: 1,

@@ -11,6 +11,7 @@ import { printable, printableAll } from '@decorum/protocol'
 import { CommandError, DONE, type ExitCode, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
+import { isolatedEnv } from '../isolated-env.ts'
 import { ensureRedis } from '../local-redis/index.ts'
 import { some, troubleReporter } from '../say.ts'
 import { spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
@@ -19,7 +20,7 @@ import { printJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
-import { DEMO, demoEnv, FETCHERS, GATEWAYS, LIMIT_MS } from './settings.ts'
+import { DEMO, FETCHERS, GATEWAYS, LIMIT_MS } from './settings.ts'
 import { DEMO_AGENTS, demoSites, demoUrls, kindOf } from './sites.ts'
 
 export type DemoOptions = {
@@ -83,7 +84,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
     const started = performance.now()
     const troubles: string[] = [] // printed at the end, for the line that moves
     const fleet = await startFleet({
-      env: demoEnv(process.env, redis.url),
+      env: isolatedEnv(redis.url, DEMO_AGENTS, DEMO),
       gateways: GATEWAYS,
       fetchers: FETCHERS,
       onEvent: troubleReporter((_, text = '') => troubles.push(text)),

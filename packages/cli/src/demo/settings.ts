@@ -1,7 +1,4 @@
 /** The demo's settings: those of a real fleet, with its times scaled so that an outage fits into half a minute. */
-import { isolatedEnv } from '../isolated-env.ts'
-import { DEMO_AGENTS } from './sites.ts'
-
 export const DEMO = {
   DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16', // those of the sites (web.ts); nothing else private is visited
   DEFAULT_DELAY_MS: 200,
@@ -16,6 +13,3 @@ export const GATEWAYS = 2
 export const FETCHERS = 3
 /** A crawl that has not ended by then has failed. */
 export const LIMIT_MS = 75_000
-
-export const demoEnv = (env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv =>
-  isolatedEnv(env, { ...DEMO, REDIS_URL: redisUrl, DECORUM_AGENTS: JSON.stringify(DEMO_AGENTS) })

@@ -3,11 +3,11 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import type { FleetValues } from '@decorum/config'
 import { readCurrent } from '@decorum/config/fleet-config'
-import { type FleetStatus, fleetStatus } from '@decorum/console/status'
-import { LAYOUT_VERSION, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
+import { fleetStatus } from '@decorum/console/status'
+import { LAYOUT_VERSION, mastersOf } from '@decorum/ledger'
 import { layoutsOf } from '@decorum/ledger/move'
-import { openLedgerWithViews } from '@decorum/ledger/views'
 import { defined } from '@decorum/runtime/defined'
+import { type FleetLedger, withFleetLedger } from '../fleet-ledger.ts'
 import { withRedis } from '../with-redis.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 
@@ -27,9 +27,8 @@ export const factsOf = ({ hosts, dnsServers, slots, haveContacts }: DoctorReques
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
     const current = await readCurrent(redis)
-    const outcomesLimit = Number(current?.values.OUTCOMES_LIMIT ?? 1_000_000)
     const isOurs = layouts.length === 1 && layouts[0] === LAYOUT_VERSION
-    const fleet = isOurs ? await answered(fleetOf(redis, outcomesLimit)) : { members: [] }
+    const fleet = isOurs ? await answered(withFleetLedger(stateOf)) : { members: [] }
     const names = await Promise.all(hosts.map((host) => resolveName(host, dnsServers)))
     return {
       servers,
@@ -82,18 +81,9 @@ async function answered<T>(reply: Promise<T>): Promise<T | Error> {
   }
 }
 
-async function fleetOf(
-  redis: RedisLink,
-  outcomesLimit: number,
-): Promise<{ members: Member[]; state: FleetStatus['headline'] }> {
-  const { tags } = await readTags(redis)
-  const ledger = await openLedgerWithViews({ redis, partitions: tags.length })
-  try {
-    const [members, { headline }] = await Promise.all([ledger.members(), fleetStatus(ledger, outcomesLimit)])
-    return { members, state: headline }
-  } finally {
-    await ledger.close()
-  }
+async function stateOf({ ledger, outcomesLimit }: FleetLedger): Promise<Pick<Facts, 'members' | 'state'>> {
+  const [members, { headline: state }] = await Promise.all([ledger.members(), fleetStatus(ledger, outcomesLimit)])
+  return { members, state }
 }
 
 async function resolveName(host: string, servers: string[]): Promise<Facts['names'][number]> {

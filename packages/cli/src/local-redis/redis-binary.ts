@@ -10,7 +10,6 @@ import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { OLDEST_REDIS } from '@decorum/ledger'
 import { CommandError } from '../exit.ts'
-import { redisEnvironment } from './redis-environment.ts'
 import { fetchedRedis, installRedis } from './redis-package.ts'
 
 /** A server program that has been run once (`--version`) and is new enough. */
@@ -84,3 +83,7 @@ async function probe(
     return undefined
   }
 }
+
+/** The environment that a server program is run with: that of this process, and the program's own libraries if it has any. */
+export const redisEnvironment = ({ libraries }: { libraries?: string }): NodeJS.ProcessEnv =>
+  libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env

@@ -2,8 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
-import type { RedisBinary } from './redis-binary.ts'
-import { redisEnvironment } from './redis-environment.ts'
+import { type RedisBinary, redisEnvironment } from './redis-binary.ts'
 
 export type RedisProcess = {
   child: ChildProcess
