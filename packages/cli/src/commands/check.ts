@@ -1,5 +1,6 @@
 /** `decorum check URL`: may it be fetched, and why; with a robots.txt from a file, from the running fleet, or from the site. */
 import type { Agent } from '@decorum/config'
+import { length } from '@decorum/console/words'
 import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
@@ -8,7 +9,6 @@ import { type CheckExplanation, type CheckQuestion, explainCheck, printCheck } f
 import { defined } from '@decorum/runtime/defined'
 import { agreedEnv } from '../agreed-settings.ts'
 import { requestRobotsOf, type RobotsAnswer } from '../ask-robots.ts'
-import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import { bytesOf } from '../lines.ts'
 import { type Meaning, meaningIn, meaningOf, printMeaning } from '../robots-answer.ts'
@@ -113,7 +113,7 @@ const inForce =
     const byRules = { agent: agent.key, delayMs: decidedBy === 'floor' ? 0 : delayMs, ...clamped }
     const owed = delayOwed({ ...view, delays: [byRules] }, agent)
     const isByRules = ['floor', 'crawl-delay', 'cap'].includes(owed.from)
-    const sentence = delaySentence(owed, view, duration)
+    const sentence = delaySentence(owed, view, length)
     return isByRules ? undefined : { delayMs: owed.delayMs, decidedBy: owed.from, sentence }
   }
 
@@ -135,7 +135,7 @@ async function knownToFleet(
   if (body === undefined) return undefined // the body is lost: the fleet would fetch it again, and this command does the same
   const recorded = isNew
     ? 'fetched by the fleet, in its turn'
-    : `as the fleet recorded ${duration(now - (copy?.at ?? answer.at))} ago`
+    : `as the fleet recorded ${length(now - (copy?.at ?? answer.at))} ago`
   const status = answer.status ?? answer.reason ?? answer.kind
   return {
     meanings: known,
@@ -154,7 +154,7 @@ function printLine(json: boolean | undefined, explained: CheckExplanation | unde
   const answer = facts && { asked: facts, withoutRules: others, policy }
   const lines = sentence === undefined ? [] : [printable(sentence), ...others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
-  if (policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(policy), duration)}`)
+  if (policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(policy), length)}`)
   printResult(json, { ...answer, ...explained }, lines.join('\n'))
 }
 

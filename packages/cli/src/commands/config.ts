@@ -12,12 +12,12 @@ import {
   readSitePolicies,
 } from '@decorum/config'
 import { readCurrent, readHistory, readLatest, type Version, write } from '@decorum/config/fleet-config'
+import { length } from '@decorum/console/words'
 import { type RedisLink, readTags } from '@decorum/ledger'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
 import { stringify } from 'yaml'
 import { readConfigFile } from '../config-file.ts'
-import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { bytesOf } from '../lines.ts'
@@ -101,7 +101,7 @@ export function configPolicies({ json }: ConfigOptions): Promise<void> {
       policies: readSitePolicies(JSON.stringify(values.SITE_POLICIES ?? {})),
     }))
     const lines = Object.entries(versions[0]?.policies ?? {}).map(([site, policy]) =>
-      printable(policySentence({ site, ...policy }, duration)),
+      printable(policySentence({ site, ...policy }, length)),
     )
     printResult(json, { versions }, lines.join('\n') || 'there are no policies')
   })

@@ -1,13 +1,13 @@
 /** `decorum origin ORIGIN`: shows the fleet's state of one origin, and runs operators' actions on it. */
 
 import type { Agent, Agents } from '@decorum/config'
+import { lasting, length } from '@decorum/console/words'
 import { type Note, toleratedIn } from '@decorum/ledger'
 import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
-import { isForever, printableAll } from '@decorum/protocol'
+import { printableAll } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
 import { agreedSettings } from '../agreed-settings.ts'
-import { duration } from '../crawl/status.ts'
 import { DONE, type ExitCode, STOPPED } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
@@ -48,26 +48,24 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
 export function printOrigin(known: OriginView, agents: Agents, notes: readonly Note[] = []): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
-  const from = (until: number) => duration(Math.max(0, until - now))
-  const lasting = (until: number) => (isForever(until) ? 'until somebody ends it' : `for another ${from(until)}`)
   const lines = [view.origin, ...robotsLines(view.state, now)]
-  if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${blocked.reason}`)
-  if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${paused.reason}`)
+  if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until, now)}: ${blocked.reason}`)
+  if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until, now)}: ${paused.reason}`)
   if (override !== undefined) {
     const { delayMs, until, reason } = override
-    lines.push(`  by hand    a delay of ${duration(delayMs)} ${lasting(until)}: ${reason}`)
+    lines.push(`  by hand    a delay of ${length(delayMs)} ${lasting(until, now)}: ${reason}`)
   }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${backOff.incidents} incidents in a row` : ''
-    lines.push(`  back-off   for another ${from(backOff.until)}${times}`)
+    lines.push(`  back-off   ${lasting(backOff.until, now)}${times}`)
   }
-  if (view.policy !== undefined) lines.push(`  policy     ${policySentence(view.policy, duration)}`)
+  if (view.policy !== undefined) lines.push(`  policy     ${policySentence(view.policy, length)}`)
   const overlooked = toleratedIn(notes).map(([mark, times]) => `${mark} ${times}`)
   if (overlooked.length > 0) lines.push(`  overlooked ${overlooked.join(', ')} (faults, among its latest notes)`)
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
-    lines.push(`    delay      ${delaySentence(delayOwed(view, agent), view, duration)}`)
+    lines.push(`    delay      ${delaySentence(delayOwed(view, agent), view, length)}`)
     if (lane !== undefined) lines.push(`    lane     ${laneWord(lane, now)}`)
   }
   return lines.join('\n')
@@ -78,8 +76,8 @@ function robotsLines(state: RobotsState, now: number): string[] {
   const fetching = question !== undefined && question.until > now ? ['  robots     being fetched right now'] : []
   if (answer === undefined) return fetching.length > 0 ? fetching : ['  robots     never fetched']
   const result = answer.status ?? answer.reason ?? answer.kind
-  const lines = [...fetching, `  robots     answered ${result}, ${duration(now - answer.at)} ago`]
-  if (copy !== undefined) lines.push(`  rules      of ${duration(now - copy.at)} ago, ${copy.hash}`)
+  const lines = [...fetching, `  robots     answered ${result}, ${length(now - answer.at)} ago`]
+  if (copy !== undefined) lines.push(`  rules      of ${length(now - copy.at)} ago, ${copy.hash}`)
   return lines
 }
 
@@ -96,7 +94,7 @@ function mayWord(view: OriginView, agent: Agent): string {
     case 'ask':
       return 'nothing before its robots.txt has been fetched'
     case 'wait':
-      return `nothing for another ${duration(judgement.until - view.now)}: robots.txt ${judgement.why}`
+      return `nothing for another ${length(judgement.until - view.now)}: robots.txt ${judgement.why}`
     default:
       return judgement satisfies never
   }
@@ -105,7 +103,7 @@ function mayWord(view: OriginView, agent: Agent): string {
 function laneWord(lane: LaneView, now: number): string {
   const waiting = `${lane.waiting} waiting`
   const tries = lane.tries > 0 ? `, ${some(lane.tries, 'try', 'tries')} of its head` : ''
-  const due = lane.due === undefined ? '' : lane.due > now ? `, due in ${duration(lane.due - now)}` : ', due'
+  const due = lane.due === undefined ? '' : lane.due > now ? `, due in ${length(lane.due - now)}` : ', due'
   const closed = new Set<string>(lane.closed.filter(({ until }) => until > now).map(({ gate }) => gate))
   if (lane.heldBy !== undefined) closed.add(lane.heldBy)
   const held = closed.size === 0 || lane.waiting === 0 ? '' : ` (${[...closed].join(', ')})`

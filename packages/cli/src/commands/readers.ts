@@ -1,7 +1,7 @@
 /** `decorum status readers`: lists the readers of outcomes, and the unacknowledged outcomes of each group. `decorum outcomes --forget` deletes a group. */
+import { length } from '@decorum/console/words'
 import { isRead, READER_DEAD_AFTER_MS, type Reader } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
-import { duration } from '../crawl/status.ts'
 import { CommandError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { some } from '../say.ts'
@@ -51,14 +51,14 @@ function cellsOf(reader: Reader): string[] {
     isRead(reader) ? 'reading' : lag + pending === 0 ? 'has read all' : 'nobody reads',
     `${lagIsLeast ? 'over ' : ''}${lag}`,
     String(pending),
-    oldest === undefined ? '-' : duration(oldest.ageMs),
+    oldest === undefined ? '-' : length(oldest.ageMs),
     printable(oldest?.id ?? '-'),
     String(consumerCount),
-    idleMs === undefined ? '-' : `${duration(idleMs)} ago`,
+    idleMs === undefined ? '-' : `${length(idleMs)} ago`,
   ]
 }
 
 const consumersOf = (reader: Reader | undefined): string[] =>
   (reader?.consumers ?? [])
     .filter(({ pending }) => pending > 0)
-    .map(({ name, pending, idleMs }) => `  ${printable(name)}: holds ${pending}, last seen ${duration(idleMs)} ago`)
+    .map(({ name, pending, idleMs }) => `  ${printable(name)}: holds ${pending}, last seen ${length(idleMs)} ago`)

@@ -1,9 +1,10 @@
 /** Shows a crawl's status: bars on a terminal, occasional lines elsewhere, NDJSON with --json. */
+import { length } from '@decorum/console/words'
 import { printable } from '@decorum/protocol'
 import cliProgress from 'cli-progress'
 import type { Print } from '../say.ts'
 import { shown } from '../terminal.ts'
-import { duration, partsOf, type Status, sentenceOf } from './status.ts'
+import { partsOf, type Status, sentenceOf } from './status.ts'
 
 export type Display = {
   /** shows the newest status; may be called for every one */
@@ -57,7 +58,7 @@ function bars(stream: NodeJS.WriteStream): Display {
   return {
     show(status) {
       const [first, ...rest] = partsOf(status)
-      const eta = status.etaMs === undefined ? '' : ` · ETA ${duration(status.etaMs)}`
+      const eta = status.etaMs === undefined ? '' : ` · ETA ${length(status.etaMs)}`
       far.setTotal(Math.max(1, status.total))
       far.update(status.done, { text: printable(`${first}${eta}`) })
       how.update(0, { text: printable(rest.join(' · ')) })

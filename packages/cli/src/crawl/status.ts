@@ -1,5 +1,6 @@
 /** The status of a running crawl: numbers, and the main reason when it makes no progress. Pure. */
 
+import { length } from '@decorum/console/words'
 import type { Counts } from './tally.ts'
 import type { CrawlView, Site } from './view.ts'
 
@@ -39,14 +40,12 @@ export function statusOf({ counts, totalKnown, view, donePerMinute, pagesPerMinu
     totalKnown,
     waiting: left - inFlight,
     inFlight,
-    backingOff: seen ? view.sites.filter(isBackingOff).length : 0,
+    backingOff: seen ? view.sites.filter((site) => site.isBackingOff).length : 0,
     pagesPerMinute,
     etaMs: totalKnown && left > 0 ? eta(left, donePerMinute, seen ? view.sites : []) : undefined,
     note: noteOf(view, left, inFlight),
   }
 }
-
-const isBackingOff = (site: Site): boolean => site.state === 'backing-off' || site.state === 'no-robots'
 
 /** Estimates no faster than the recent pace, and no faster than the site with most URLs left allows. */
 function eta(left: number, donePerMinute: number | undefined, sites: Site[]): number | undefined {
@@ -61,33 +60,15 @@ function noteOf(view: CrawlView, left: number, inFlight: number): string | undef
   if (view.kind === 'unavailable') return 'Redis does not answer; nothing new is sent until it does'
   if (left === 0) return undefined
   if (view.heldForMs > 0) {
-    return `holding all lanes for ${duration(view.heldForMs)}: Redis was restarted, earlier requests may still be out`
+    return `holding all lanes for ${length(view.heldForMs)}: Redis was restarted, earlier requests may still be out`
   }
-  if (inFlight > 0 || view.sites.length === 0 || view.sites.some((site) => site.state === 'open')) return undefined
+  if (inFlight > 0 || view.sites.length === 0 || view.sites.some(isOpen)) return undefined
   const next = view.sites.reduce((a, b) => (b.opensInMs < a.opensInMs ? b : a))
-  return `polite, not stalled: the next lane is due in ${duration(next.opensInMs)} (${next.origin}: ${why(next)})`
+  return `polite, not stalled: the next lane is due in ${length(next.opensInMs)} (${next.origin}: ${next.why?.sentence})`
 }
 
-function why(site: Site): string {
-  switch (site.state) {
-    case 'backing-off':
-      return site.failures > 0
-        ? 'it turned requests away (403) or did not answer'
-        : 'it asked for less (429 or 503) or to wait (Retry-After)'
-    case 'no-robots':
-      return 'its robots.txt is unreachable'
-    case 'paused':
-      return 'paused by the operator'
-    case 'silent':
-    case 'open':
-    case 'in-flight': {
-      const clamped = site.clampedFrom === undefined ? '' : `, clamped from the site's ${site.clampedFrom} s`
-      return `delay of ${duration(site.delayMs)} between requests${clamped}`
-    }
-    default:
-      return site.state satisfies never
-  }
-}
+/** Waits for a fetcher, or for a gateway to take its URLs in, not for politeness. */
+const isOpen = ({ why }: Site): boolean => why === undefined || ['due', 'late', 'idle'].includes(why.state)
 
 /** The numbers of a status for display: done first, ETA left out. */
 export function partsOf(status: Status): string[] {
@@ -102,17 +83,5 @@ export function partsOf(status: Status): string[] {
 
 /** All numbers in one line. */
 export function sentenceOf(status: Status): string {
-  return [...partsOf(status), ...(status.etaMs === undefined ? [] : [`ETA ${duration(status.etaMs)}`])].join(' · ')
-}
-
-/** 0.8 s · 12 s · 3 min 20 s · 2 h 5 min · 3 d 4 h */
-export function duration(ms: number): string {
-  if (ms < 9_950) return `${(Math.ceil(ms / 100) / 10).toFixed(1).replace(/\.0$/, '')} s`
-  const seconds = Math.round(ms / 1_000)
-  if (seconds < 60) return `${seconds} s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`
-  const hours = Math.floor(minutes / 60)
-  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`
-  return hours % 24 === 0 ? `${hours / 24} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`
+  return [...partsOf(status), ...(status.etaMs === undefined ? [] : [`ETA ${length(status.etaMs)}`])].join(' · ')
 }

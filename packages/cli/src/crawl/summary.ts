@@ -1,8 +1,8 @@
 /** The summary at the end of a crawl: its outcomes, and where everything is stored. Pure. */
+import { length } from '@decorum/console/words'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { some } from '../say.ts'
 import type { CliSettings } from '../settings.ts'
-import { duration } from './status.ts'
 import type { Counts } from './tally.ts'
 
 export type Ending = 'finished' | 'interrupted' | 'limit'
@@ -83,7 +83,7 @@ export function printSummary(summary: Summary): string {
     ...reasonsOf(summary, kind).map(([reason, count]) => `  ${' '.repeat(10)}${String(count).padStart(8)}  ${reason}`),
   ])
   return [
-    `${ENDINGS[ending]}: ${of}, in ${duration(ms)} (${summary.pagesPerMinute} pages/min).`,
+    `${ENDINGS[ending]}: ${of}, in ${length(ms)} (${summary.pagesPerMinute} pages/min).`,
     ...table,
     `  outcomes  ${summary.outcomes}`,
     ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}${waitIn(summary)}`]),

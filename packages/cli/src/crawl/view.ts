@@ -1,19 +1,18 @@
 /** The reason why a crawl waits, and until when, from a few small calls to the ledger. */
 import type { Agent } from '@decorum/config'
+import { type Why, whyItWaits } from '@decorum/console/why'
 import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger/views'
 import { delayOwed } from '@decorum/politeness'
-import { defined } from '@decorum/runtime/defined'
 
 export type Site = {
   origin: string
   /** URLs of this crawl without outcome */
   waiting: number
   delayMs: number
-  /** the site's crawl-delay, seconds, if the maximum has cut it */
-  clampedFrom?: number
-  state: 'in-flight' | 'open' | 'silent' | 'backing-off' | 'no-robots' | 'paused'
-  /** requests in a row that were refused or unanswered; 0 for a site in back-off: it has asked for less */
-  failures: number
+  /** undefined: it has no lane yet */
+  why: Why | undefined
+  /** in back-off, or its robots.txt is unreachable */
+  isBackingOff: boolean
   /** ms until its lane is due; 0 when it is */
   opensInMs: number
 }
@@ -53,34 +52,27 @@ export async function viewCrawl(
       kind: 'seen',
       inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
       heldForMs,
-      sites: views.map((view, index) => siteOf(view, agent, chosen[index]?.[1] ?? 0)),
+      sites: views.map((view, index) =>
+        siteOf(view, agent, chosen[index]?.[1] ?? 0, parts[ledger.partitionOf(view.origin)]),
+      ),
     }
   } catch {
     return { kind: 'unavailable' }
   }
 }
 
-function siteOf(view: OriginView, agent: Agent, waiting: number): Site {
+function siteOf(view: OriginView, agent: Agent, waiting: number, part: PartitionView | undefined): Site {
   const [lane] = view.lanes
-  const { delayMs, clampedFrom } = delayOwed(view, agent)
+  const why = lane && whyItWaits(lane, view, part ?? view)
   const opensAt = Math.max(lane?.due ?? 0, view.backOff?.until ?? 0, view.paused?.until ?? 0)
   return {
     origin: view.origin,
     waiting,
-    delayMs,
-    ...defined({ clampedFrom }),
-    state: stateOf(view),
-    failures: view.failures ?? 0,
+    delayMs: delayOwed(view, agent).delayMs,
+    why,
+    isBackingOff: why?.state === 'back-off' || lane?.heldBy === 'robots-unreachable',
     opensInMs: Math.max(0, opensAt - view.now),
   }
-}
-
-function stateOf({ lanes: [lane], backOff, paused, now }: OriginView): Site['state'] {
-  if (lane?.state === 'in-flight' || lane?.state === 'reserved') return 'in-flight'
-  if (paused !== undefined && paused.until > now) return 'paused'
-  if (lane?.heldBy === 'robots-unreachable') return 'no-robots'
-  if ((backOff !== undefined && backOff.until > now) || lane?.heldBy === 'back-off') return 'backing-off'
-  return lane?.due !== undefined && lane.due > now ? 'silent' : 'open'
 }
 
 /** The `most` largest entries, in one pass over a map that may be long. */
