@@ -1,4 +1,4 @@
-/** Collects the facts that `doctor` judges: about Redis, the processes, the machine. Unknown facts are left out, or marked so. */
+/** Collects the facts that `doctor` judges: about Redis, the processes, the machine. A fact that cannot be read is left out or replaced by the reason. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import type { FleetValues } from '@decorum/config'
@@ -17,7 +17,7 @@ export type DoctorRequest = {
   hosts: string[]
   dnsServers: string[]
   slots: number
-  /** whether all agents do, under the fleet's settings */
+  /** whether every agent has a contact under the fleet's settings */
   haveContacts: (fleet: FleetValues) => boolean
 }
 
@@ -69,7 +69,7 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
   }
 }
 
-/** The reply, or the error with which Redis refuses a command: the rest can still be judged. @throws any other error */
+/** The reply, or the error if Redis refuses the command, so that other facts can still be judged. @throws any other error */
 async function answered<T>(reply: Promise<T>): Promise<T | Error> {
   try {
     return await reply
@@ -98,7 +98,7 @@ async function resolveName(host: string, servers: string[]): Promise<Facts['name
   }
 }
 
-/** The soft limit of this process, which its children inherit; undefined where /proc does not have it. */
+/** Soft limit of open files of this process, which its children inherit; undefined if /proc does not state it. */
 async function openFiles(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1]

@@ -4,39 +4,39 @@ import { type About, infoField, type Member, OLDEST_REDIS } from '@decorum/ledge
 import { REDIS_SHARE } from '../local-redis/memory.ts'
 import { some } from '../say.ts'
 
-/** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
+/** bad: a promise is weakened, or nothing works · warn: either may follow, or time or memory is wasted · ok: neither */
 export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
 
 export type ServerFacts = {
   /** host:port of a cluster node, '' for a single server */
   name: string
-  /** reply of INFO; '' where it is refused */
+  /** reply of INFO; '' if Redis refuses the command */
   info: string
-  /** the reason */
+  /** error with which Redis refuses INFO */
   infoRefused?: string
-  /** how far its clock is ahead of this machine's, ms, and how uncertain that is */
+  /** how far its clock is ahead of this machine's, negative if behind; `uncertainMs`: largest error of this figure */
   aheadMs: number
   uncertainMs: number
-  /** settings by CONFIG GET; empty where it is not allowed, as on managed servers */
+  /** replies of CONFIG GET by setting; empty if Redis refuses the command, as managed servers do */
   config: Readonly<Record<string, string>>
-  /** the reason */
+  /** error with which Redis refuses CONFIG GET */
   configRefused?: string
 }
 export type Facts = {
   servers: ServerFacts[]
-  /** stored versions of the partitions; none: no fleet has run there */
+  /** layout versions of the partitions; empty: no fleet has run on this Redis */
   layouts: string[]
-  /** the stored version that this release expects */
+  /** the layout version of this release */
   layout: string
   /** version of the fleet's configuration; 0: there is none */
   configVersion: number
-  /** empty if `fleetRefused` is set */
+  /** absent if `fleetRefused` is set */
   members?: Member[]
   /** why the ledger could not be read */
   fleetRefused?: string
-  /** the fleet's state, as the first page of the console shows it; undefined: there is none */
+  /** the fleet's state, as the first page of the console shows it; absent: no ledger of this layout can be read */
   state?: Pick<FleetStatus['headline'], 'tone' | 'title' | 'sentence'>
-  /** most files that a process of this user may have open */
+  /** largest number of open files of a process of this user; undefined: unknown */
   openFiles: number | undefined
   slots: number
   names: { host: string; ms: number; error?: string }[]
@@ -195,7 +195,7 @@ function ofLayout({ layouts, layout }: Facts, add: Add): void {
   add('layout', 'bad', `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend)
 }
 
-/** The sentence contains the fix. */
+/** Adds no separate fix: the sentence contains it. */
 const ofState = ({ tone, title, sentence }: NonNullable<Facts['state']>, add: Add): void =>
   add('crawl', tone === 'trouble' ? 'bad' : 'ok', `${title}. ${sentence}`)
 

@@ -5,7 +5,7 @@ import { defined } from '@decorum/runtime/defined'
 import type { Answer } from './behaviour.ts'
 import { now } from './clock.ts'
 
-/** Above this, the kernel may not take a body at once: its tail is written only after its head has been sent. */
+/** The kernel may not accept a longer body at once, so its last bytes are written only after the rest has been sent. */
 const AT_ONCE_BYTES = 32_768
 const TAIL_BYTES = 1_024
 
@@ -13,21 +13,21 @@ const TAIL_BYTES = 1_024
 const pulse = { last: now(), before: now() }
 const PULSE_MS = 5
 
-/** The last stretch in which the event loop did not run, and how often it has been noted since that it ran. */
+/** The last stall of the event loop: an instant before it began, and the number of pulses since it ended. */
 const stall = { from: 0, pulses: Number.POSITIVE_INFINITY }
 /** A longer pause of the event loop is a stall, ms: an agent may have given up meanwhile. */
 const STALL_MS = 100
 /**
- * Requests that came during a stall, and the ends of their connections, are handled by then: a connection, its request and its end take a
- * round of the loop each. Rounds are counted and not time, because a busy machine lets few of them run in a second.
+ * After this many pulses, all requests and disconnections that arrived during a stall have been handled: a connection, its request and its
+ * end take one round of the event loop each. Rounds are counted, not time, because on a busy machine few of them run in a second.
  */
 const SETTLED_PULSES = 20
-/** How long to wait before it is looked again whether that is so, ms. */
+/** Time until the next check whether that many pulses have passed, ms. */
 const CHECK_AGAIN_MS = SETTLED_PULSES * PULSE_MS
 
 /**
- * Notes when the event loop runs, until the timer is cleared. Every socket event from before the last note but one has been
- * handled by now: that bounds how late the end of a connection is noticed, however busy the machine is.
+ * Records when the event loop runs, until the timer is cleared. Every socket event from before the second-to-last pulse has been
+ * handled by now, which bounds how late a disconnection is noticed on a busy machine.
  */
 export function startPulse(): NodeJS.Timeout {
   return setInterval(() => {
@@ -39,7 +39,7 @@ export function startPulse(): NodeJS.Timeout {
   }, PULSE_MS)
 }
 
-/** A request that is handled now may have come so much earlier, ms: 0 unless this process has just been kept from running. */
+/** How much earlier a request that is handled now may have arrived, ms; 0 unless the event loop has just stalled. */
 export function receivedLate(): number {
   const at = now()
   if (at - pulse.last > STALL_MS) return at - pulse.before
@@ -58,9 +58,9 @@ function filler(bytes: number): Buffer {
 
 export type Received = {
   origin: string
-  /** of the site, where it has several names */
+  /** the address of the site, if it has several names */
   address?: string
-  /** the earliest instant at which it may have come, and how much later that may have been, ms */
+  /** the earliest instant at which the request may have arrived; `resolution`: how much later it may have been, ms */
   start: number
   resolution: number
   request: IncomingMessage
@@ -68,8 +68,8 @@ export type Received = {
 }
 
 /**
- * Answers, and calls `done` once with the record of it.
- * @param robots  the hash of the body, when it is one of rules
+ * Answers the request, and calls `done` once with the record of the exchange.
+ * @param robots  hash of the body if it contains rules
  */
 export function serve(
   received: Received,
@@ -110,13 +110,13 @@ export function serve(
     else act()
   }
   const last = (input: Buffer) => {
-    // A client that disconnected during a stall would count as answered.
+    // If not delayed, a client that disconnected during a stall would count as answered.
     if (receivedLate() > 0) {
       later(CHECK_AGAIN_MS, () => last(input))
       return
     }
-    // The event loop reads its sockets once more before the second of these, so one that disconnected while this process was kept from
-    // running is seen as well: the end of a connection is read in the round after that in which its request was.
+    // The event loop reads its sockets once more before the second setImmediate, so a client that disconnected during a stall is noticed:
+    // the end of a connection is read one round after its request.
     setImmediate(() =>
       setImmediate(() => {
         if (finished || request.socket.readableEnded || request.socket.destroyed) return // 'close' follows and records it

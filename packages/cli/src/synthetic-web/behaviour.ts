@@ -1,33 +1,32 @@
 /**
- * How a site of the synthetic web behaves, as data: it crosses a process border as JSON, and a test reads like a list of
+ * Behaviour of the sites of the synthetic web, as data: it can be sent to another process as JSON, and a test reads like a list of
  * sites. `{origin:NAME}` in a body or a Location stands for the origin of the site with that name.
  */
 
-/** One answer. */
 export type Answer = {
   /** default 200 */
   status?: number
   /** text of the body; robots.txt bodies become part of the record */
   body?: string
-  /** a body of so many bytes instead */
+  /** length of a filler body that is sent instead of `body` */
   bytes?: number
   type?: string
   /** pause before the first byte, ms */
   delayMs?: number
-  /** the body comes in two halves, so far apart, ms */
+  /** pause between the two halves of the body, ms */
   dribbleMs?: number
   retryAfter?: string
   location?: string
   headers?: Record<string, string>
-  /** never: the request is read, nothing is answered · reset: the connection is torn down instead of an answer */
+  /** never: the request is read and never answered · reset: the connection is reset instead of an answer */
   instead?: 'never' | 'reset'
 }
 
-/** Always the same, one after the other (the last one stays), or round and round. Counted per site and path. */
+/** One answer for all requests, a sequence whose last answer repeats, or a cycle. Requests are counted per site and path. */
 export type Script = Answer | Answer[] | { cycle: Answer[] }
 
 export type Site = {
-  /** unique; what `{origin:NAME}` and tests call it */
+  /** unique name, for `{origin:NAME}` and tests */
   name: string
   /** answers to /robots.txt; absent: 404 */
   robots?: Script

@@ -1,12 +1,11 @@
 /** The clock of records: several processes write down when something happened, and their lines are compared. */
 
-/** How long the wall clock is compared with the monotonic one when a process starts, ms: it ticks each millisecond. */
+/** Duration of the comparison of wall clock and monotonic clock when a process starts, ms: the wall clock ticks each millisecond. */
 const COMPARED_MS = 3
 
 /**
- * What the monotonic clock of this process lacks to ms since 1970 UTC. A process that is kept from running between two readings finds less
- * than that, never more, so the most of many readings counts. `performance.timeOrigin` is one reading: on a busy machine it is many
- * milliseconds off.
+ * Offset from the monotonic clock of this process to ms since 1970 UTC: the largest of many measurements, because a pause between the two
+ * readings of one can only make it too small. `performance.timeOrigin` is a single measurement, many milliseconds off on a busy machine.
  */
 function lacking(): number {
   let most = -Infinity

@@ -1,4 +1,4 @@
-/** Writes the record of docs/audit.md, in the order of ends. */
+/** Writes the record of requests (docs/audit.md), in the order in which they ended. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
@@ -7,9 +7,9 @@ import type { RequestLine, RobotsLine } from '@decorum/audit'
 
 export type Recorder = Awaited<ReturnType<typeof openRecorder>>
 
-/** @throws Error of node:fs when the file cannot be written; an existing file is continued */
+/** Appends to an existing file. @throws Error of node:fs when the file cannot be written */
 export async function openRecorder(path: string) {
-  const file = createWriteStream(path, { flags: 'a' }) // while one write is made, the lines that follow are gathered for the next
+  const file = createWriteStream(path, { flags: 'a' }) // lines added during a write are collected for the next one
   await once(file, 'open')
   const hashes = new Map<string, string>()
   let lines = 0
@@ -19,7 +19,7 @@ export async function openRecorder(path: string) {
   }
   return {
     request: (line: RequestLine): void => add(line),
-    /** @returns the hash that request lines name this body by; the body itself is written once */
+    /** Writes each body once. @returns the hash by which request lines refer to this body */
     robots(body: string): string {
       let hash = hashes.get(body)
       if (hash === undefined) {

@@ -1,4 +1,4 @@
-/** The synthetic web in a process of its own: started, listened to, stopped over IPC. It ends with its parent. */
+/** Runs the synthetic web in a separate process, which is controlled over IPC and ends with its parent. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ export type WebProcess = Awaited<ReturnType<typeof spawnWeb>>
 type Order = { order: 'open'; options: WebOptions } | { order: 'flush' } | { order: 'stop' }
 type FromChild = { answer?: unknown } | { failed: string } | { said: Announcement }
 
-/** Runs the sites in a process of their own. @throws Error with its reason when it does not come up */
+/** Runs the sites in a separate process. @throws Error with the reason when they do not start */
 export async function spawnWeb(options: WebOptions) {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -45,11 +45,11 @@ export async function spawnWeb(options: WebOptions) {
     if (ended) throw ended
     const answer = Promise.withResolvers<unknown>()
     waiting.push(answer)
-    child.send(order, () => undefined) // a channel that has closed: 'disconnect' tells
+    child.send(order, () => undefined) // if the channel has closed, 'disconnect' rejects the promise
     return answer.promise
   }
   const origins = await request({ order: 'open', options }).catch((error: unknown) => {
-    if (child.connected) child.disconnect() // and so it ends
+    if (child.connected) child.disconnect() // which ends it
     throw error
   })
   return {
@@ -63,7 +63,7 @@ export async function spawnWeb(options: WebOptions) {
       await exited
       return lines as number
     },
-    /** Resolves with the first announcement, past or future, that fits; each is answered to one caller only. */
+    /** Resolves with the first announcement, past or future, that fits; each announcement is returned only once. */
     heard: (fits: (word: Announcement) => boolean) =>
       new Promise<Announcement>((resolve) => {
         const check = () => {
@@ -78,7 +78,7 @@ export async function spawnWeb(options: WebOptions) {
   }
 }
 
-/** The process on the other side of `spawnWeb`; it ends with its parent. */
+/** The child process of `spawnWeb`; it ends with its parent. */
 function serveParent(): void {
   const report = (message: FromChild, sent: () => void = () => undefined) =>
     void (process.connected && process.send?.(message, sent))

@@ -1,6 +1,6 @@
 /**
  * A synthetic web that keeps its own record: many origins on loopback addresses, one process, one monotonic clock.
- * Runs in the calling process; web-process.ts runs it in one of its own, so that a busy fleet does not delay its record.
+ * Runs in the calling process; web-process.ts runs it in a separate one, so that a busy fleet does not delay its record.
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -11,7 +11,7 @@ import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { now } from './clock.ts'
 import { openRecorder } from './recorder.ts'
 
-/** For why they are not imported: @decorum/runtime/node-http. */
+/** Not imported, for the reason in @decorum/runtime/node-http. */
 const http = process.getBuiltinModule('node:http')
 const https = process.getBuiltinModule('node:https')
 const UNHURRIED = { keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 }
@@ -20,17 +20,17 @@ export type WebOptions = {
   sites: Site[]
   /** file of the record, NDJSON; continued when it exists */
   record: string
-  /** the port that all share, one address each; absent: a free one */
+  /** the port of all sites, which have one address each; absent: any free port */
   port?: number
-  /** so many addresses are left to sites of other webs: what a fleet knows of a host would hold for the next site there; default 0 */
+  /** number of addresses left to sites of other webs: a fleet's state of a host would apply to another site there; default 0 */
   skipAddresses?: number
-  /** all sites at this one address instead, as `name.test`, told apart by their Host header */
+  /** one address for all sites, which are then called `name.test` and distinguished by the Host header */
   address?: string
-  /** certificate and key of all sites, PEM: they speak HTTP/1.1 over TLS then; absent: in the clear */
+  /** certificate and key, PEM, with which all sites speak HTTP/1.1 over TLS; absent: without TLS */
   tls?: { cert: string; key: string }
 }
 
-/** What a site with `announce` reports at once. */
+/** The beginning or end of a request, reported at once by a site with `announce`. */
 export type Announcement = {
   kind: 'began' | 'ended'
   site: string
@@ -61,7 +61,7 @@ export async function startWeb(options: WebOptions, announce: (word: Announcemen
     if (site.name in origins) throw new Error(`two sites are called ${site.name}`)
     origins[site.name] = `${scheme}://${address === undefined ? places[index] : `${site.name}.test`}:${port}`
   }
-  // The placeholders are filled once, in the data, so that answering costs nothing for them.
+  // Placeholders are replaced here once, not in each answer.
   const sites = JSON.parse(
     JSON.stringify(options.sites).replaceAll(/\{origin:([^}"]+)\}/g, (_, name: string) => originIn(origins, name)),
   ) as Site[]
@@ -84,7 +84,7 @@ export async function startWeb(options: WebOptions, announce: (word: Announcemen
       : page
   }
 
-  /** site and visitor → when it was last answered to the end: what it sends then comes later */
+  /** site and User-Agent → end of the last complete answer: the agent's next request is taken to have arrived later */
   const answered = new Map<string, number>()
   const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
     const lane = `${site.name} ${request.headers['user-agent'] ?? ''}`
@@ -92,7 +92,7 @@ export async function startWeb(options: WebOptions, announce: (word: Announcemen
     const start = Math.min(receivedAt, Math.max(receivedAt - receivedLate(), answered.get(lane) ?? 0))
     const path = request.url ?? ''
     const answer = answerFor(site, path)
-    // Bodies given as text under plain type may be any origin's rules: a robots.txt, or where one redirects to.
+    // A text/plain body may also contain rules: the target of a redirected robots.txt.
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
     if (site.announce) announce({ kind: 'began', site: site.name, path, at: receivedAt })
     serve(
@@ -135,13 +135,13 @@ export async function startWeb(options: WebOptions, announce: (word: Announcemen
     origins,
     /** Resolves when all that happened so far is in the file. */
     flush: recorder.flush,
-    /** Closes every connection; resolves with how many exchanges were recorded when the file is complete. */
+    /** Closes every connection; resolves with the number of lines in the record when the file is complete. */
     stop: async () => {
       const closed = servers.map((server) => new Promise<unknown>((resolve) => server.close(resolve)))
       const gone = [...sockets].map((socket) => new Promise<unknown>((resolve) => socket.once('close', resolve)))
       for (const socket of sockets) socket.destroy()
       await Promise.all([...closed, ...gone])
-      await new Promise((resolve) => setImmediate(resolve)) // answers cut by us record themselves on 'close'
+      await new Promise((resolve) => setImmediate(resolve)) // answers that are cut off here are recorded on 'close'
       clearInterval(pulse)
       return recorder.close()
     },
@@ -179,7 +179,7 @@ async function listen(
           `this system has no address ${places[servers.length - 1]}: Linux has all of 127.0.0.0/8, others need aliases`,
         )
       }
-      // Free on the first address is not free on all of them.
+      // A port that is free on the first address may be taken on another.
       if (wanted !== undefined || attempt === PORT_TRIES || codeOf(error) !== 'EADDRINUSE') throw error
     }
   }
