@@ -1,4 +1,4 @@
-/** Collects the facts that `doctor` judges: about Redis, the processes, the machine. A fact that cannot be read is left out or replaced by the reason. */
+/** Collects the facts that `doctor` judges: about Redis, the processes, the machine. An unknown fact is left out, or its error is given. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import type { FleetValues } from '@decorum/config'

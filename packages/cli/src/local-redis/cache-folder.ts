@@ -7,7 +7,7 @@ import { privateFolder, safeFolder } from './make-folder.ts'
 /**
  * The first folder that can be written: the user's cache, else one under the system's temporary folder, where only a
  * folder that belongs to this user alone is trusted, because programs in it will be run.
- * @returns undefined when nothing can be written
+ * @returns undefined when neither can be written
  */
 export async function cacheFolder(): Promise<string | undefined> {
   const { XDG_CACHE_HOME, HOME } = process.env
@@ -23,7 +23,7 @@ export async function cacheFolder(): Promise<string | undefined> {
       await rm(await mkdtemp(join(folder, '.try-')), { recursive: true })
       return folder
     } catch {
-      // not writable: the next one
+      // not usable: try the next folder
     }
   }
   return undefined

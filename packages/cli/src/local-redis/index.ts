@@ -1,7 +1,7 @@
 /**
  * A Redis for a machine that has none running: found, fetched, started and supervised. Start at `ensureRedis`
- * (redis-server.ts). The way of one start: redis-binary.ts finds a program (redis-package.ts fetches one), keep-redis.ts
- * spawns a guardian process (redis-guardian.ts), and that one runs the server (redis-process.ts).
+ * (redis-server.ts). The steps of a start: redis-binary.ts finds a program (redis-package.ts fetches one), keep-redis.ts
+ * forks a guardian process (redis-guardian.ts), and the guardian runs the server (redis-process.ts).
  */
 
 export { dataFolder, fleetAt } from '@decorum/client/fleet-here'

@@ -1,7 +1,7 @@
 /**
- * The embedded Redis from the side of a process that uses it: starts or finds it, keeps a connection open as long as it is
- * needed, and starts another guardian process when the first one has died. Every user does so, so Redis does not depend on
- * the process that started it.
+ * Uses the embedded Redis in this process: starts or finds it, keeps a connection open as long as Redis is needed, and starts
+ * another guardian process when the first one has died. Every process that uses Redis does so, so Redis does not depend on the
+ * process that started it.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,14 +17,14 @@ import { holdRedis, usersOfRedis } from './redis-line.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 const CHECK_EVERY_MS = 1_000
-/** After so many guardians in a row that did not start, no more are tried. */
+/** After this many failed starts of a guardian in a row, no further start is tried. */
 const FAILURES = 5
 
 type Guardian = Awaited<ReturnType<typeof guard>>
 
 /**
- * @param running  it runs already; absent: it is started
- * @throws CommandError when it cannot be started, or a fleet runs on its folder
+ * @param running  address of a Redis that runs already; absent: one is started
+ * @throws CommandError when Redis cannot be started, or a fleet already runs on its folder
  */
 export async function keepRedis(
   task: Task,
@@ -85,7 +85,7 @@ export async function keepRedis(
   }
 }
 
-/** Two fleets of one user would be two crawlers to every site. @param place  the address of its Redis, without password */
+/** Two fleets of one user would be two crawlers to every site. @param place  address of the running fleet's Redis, without password */
 export const folderTaken = (dir: string, place: string): CommandError =>
   new CommandError(
     `a fleet runs here already, its Redis on ${dir}, at ${place}: 'crawl', 'enqueue' and 'check' use it as it is; ` +
@@ -102,14 +102,14 @@ async function guard(task: Task, log: (line: string) => void) {
   const child = fork(fileURLToPath(new URL('redis-guardian.ts', import.meta.url)), {
     cwd: task.dir,
     execArgv: [],
-    detached: true, // its own session: the terminal's Ctrl-C is for us alone
+    detached: true, // a separate session: Ctrl-C in the terminal must not reach the guardian
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   const complaints: string[] = []
   const errors = child.stderr as Socket
   errors.setEncoding('utf8').on('data', (text: string) => complaints.push(text))
   const exited = once(child, 'close').catch((error: unknown) => complaints.push(messageOf(error)))
-  child.send(task, () => undefined) // if it has ended, `exited` resolves
+  child.send(task, () => undefined) // if the child has ended, `exited` resolves
 
   const kept = Promise.withResolvers<void>()
   const first = await new Promise<Report>((resolve) => {

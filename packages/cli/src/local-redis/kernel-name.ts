@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * @param folder  what is held, by its real path
+ * @param folder  real path of the folder that the name protects
  * @returns a function that frees the name, or undefined while another process holds it
  */
 export function holdName(purpose: string, folder: string): Promise<(() => Promise<void>) | undefined> {
@@ -29,9 +29,9 @@ export function holdName(purpose: string, folder: string): Promise<(() => Promis
 const KEY = '.lock-key'
 
 /**
- * Abstract addresses have no owner: any user of the machine who could work out a name could hold it, and so keep its folder from being
- * used. A key in the folder, for its owner alone, makes the name one that only those can work out who may use the folder.
- * @returns '' where there can be none: whoever cannot read or write it has no use of the folder either
+ * Key of a folder's name. Abstract addresses have no owner: any user of the machine who could compute a name could hold it and so block
+ * the folder. The name therefore contains a random key from a file in the folder that only the folder's owner can read.
+ * @returns '' when the key can be neither read nor written: this user cannot use the folder either
  */
 function keyOf(folder: string): string {
   const file = join(folder, KEY)
@@ -39,14 +39,14 @@ function keyOf(folder: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    // the first of this folder
+    // the folder has no key yet
   }
   try {
     writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' })
     try {
-      linkSync(draft, file) // of several processes one succeeds, with a whole file
+      linkSync(draft, file) // only one of several processes succeeds, with a complete file
     } catch {
-      // another one did
+      // another process was first
     }
     return readFileSync(file, 'utf8')
   } catch {
@@ -58,7 +58,7 @@ function keyOf(folder: string): string {
 
 const CHECK_EVERY_MS = 50
 
-/** The same, waiting for the holder to free it. @returns undefined when the holder keeps it for longer than `patienceMs` */
+/** Like `holdName`, but waits for the name. @returns undefined when its holder keeps it for longer than `patienceMs` */
 export async function awaitName(
   purpose: string,
   folder: string,
@@ -71,7 +71,7 @@ export async function awaitName(
   }
 }
 
-/** A Redis may be starting or stopping meanwhile, with a large file. */
+/** The holder of the lock may be starting or stopping a Redis with a large file. */
 export const LOCK_PATIENCE_MS = 60_000
 
 /** The lock of a meeting place (meeting-place.ts): under it a fleet is found, started or ended. */

@@ -1,26 +1,26 @@
-/** A folder and the ones above it. */
+/** Makes folders with their parents, and checks who else may use them. */
 import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes what is missing of an absolute path. Step by step: Node's recursive mkdir never returns where ENOENT has another
- * meaning, below /proc for one.
- * @throws what the file system says
+ * Makes the missing folders of an absolute path, one by one: Node's recursive mkdir never returns where ENOENT has another
+ * meaning, such as below /proc.
+ * @throws the error of the file system, or an Error when the path is not a folder
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   const missing: string[] = []
   for (let at = path; !(await exists(at)) && at !== dirname(at); at = dirname(at)) missing.unshift(at)
   for (const step of missing) {
     await mkdir(step, { mode }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error // another process has made it meanwhile
+      if (error.code !== 'EEXIST') throw error // EEXIST: another process has made it
     })
   }
   if (!(await stat(path)).isDirectory()) throw new Error(`${path} is not a folder`)
 }
 
 /**
- * A folder that its owner alone may open: made so, or made so again.
- * @throws what the file system says, and when the folder belongs to another user
+ * Makes a folder that only its owner may open; an existing folder gets these permissions.
+ * @throws the error of the file system, or an Error when the folder belongs to another user
  */
 export async function privateFolder(path: string): Promise<void> {
   await makeFolder(path, 0o700)
@@ -31,9 +31,9 @@ export async function privateFolder(path: string): Promise<void> {
 }
 
 /**
- * The real path of a folder that results are written to, whether it is there already or not. In a place that others can
- * write to, another user may have put a link or a folder under this name.
- * @throws when it, or the link that leads to it, belongs to another user, or when everybody may write to it
+ * The real path of a folder for results; `path` unchanged if it does not exist yet. In a place that others can write to,
+ * another user may have put a link or a folder under this name.
+ * @throws Error when the folder, or the link that leads to it, belongs to another user, or when everybody may write to it
  */
 export async function safeFolder(path: string): Promise<string> {
   if (!(await exists(path))) return path

@@ -1,6 +1,6 @@
 /**
- * Where the commands of one user meet: a private folder that says which fleet runs for that user, and a lock under which
- * one is found or started. Two fleets of one user would be two crawlers to every site.
+ * The meeting place of one user's commands: a private folder that records which fleet runs for this user, and a lock under which
+ * a fleet is found or started. Two fleets of one user would be two crawlers to every site.
  */
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { CommandError } from '../exit.ts'
 import { LOCK_PATIENCE_MS, lockPlace } from './kernel-name.ts'
 import { privateFolder } from './make-folder.ts'
 
-/** Makes the folder if need be. @returns its real path; undefined when this user can have none there */
+/** Makes the folder if it is absent. @returns its real path; undefined when this user cannot make or use it */
 export async function openMeetingPlace(folder: string): Promise<string | undefined> {
   try {
     await privateFolder(folder)

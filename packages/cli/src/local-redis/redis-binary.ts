@@ -15,7 +15,7 @@ import { fetchedRedis, installRedis } from './redis-package.ts'
 /** A server program that has been run once (`--version`) and is new enough. */
 export type RedisBinary = {
   path: string
-  /** As the program itself says, e.g. '7.0.15'. */
+  /** As `--version` prints it, e.g. '7.0.15'. */
   version: string
   /** Folders for LD_LIBRARY_PATH, when the program was unpacked away from its libraries. */
   libraries?: string
@@ -25,8 +25,8 @@ const run = promisify(execFile)
 
 /**
  * Finds a server program, fetching one if necessary.
- * @param log  told in one line when something is downloaded; silent otherwise
- * @throws     CommandError with the reason of every way that failed, and what the reader can do
+ * @param log  receives a line before a download or an installation
+ * @throws     CommandError with the reason why each way failed, and with what the user can do
  */
 export async function findRedis(log: (line: string) => void): Promise<RedisBinary> {
   const tried: string[] = []
@@ -61,7 +61,7 @@ async function redisOnPath(tried: string[]): Promise<RedisBinary | undefined> {
   return undefined
 }
 
-/** Runs the program once: a file that does not start, or is too old, is no Redis. */
+/** Runs the program once. @returns undefined, and adds the reason to `tried`, when it does not start or is too old */
 async function probe(
   candidate: { path: string; libraries?: string } | undefined,
   tried: string[],

@@ -1,8 +1,8 @@
 /**
  * A process that runs one embedded Redis for as long as any process uses it. `keep-redis.ts` forks it and sends it a Task.
- * When it gets SIGTERM, or the channel to its parent closes, however the parent ended (SIGKILL too), Redis is stopped in order, unless other processes hold it (`redis-line.ts`): then it is stopped when the last of
- * them has ended. It has a session of its own, so Ctrl-C in the terminal does not stop Redis under a parent that is still
- * completing its leases. It reports each event as a message.
+ * On SIGTERM, or when the channel to its parent closes, however the parent ended (SIGKILL too), it stops Redis in order; if other
+ * processes use Redis (`redis-line.ts`), it first waits until the last of them has ended. It has a separate session, so Ctrl-C in the
+ * terminal does not stop Redis under a parent that is still completing its leases. It reports each event as a message.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -21,35 +21,35 @@ import { type RedisProcess, spawnRedis } from './redis-process.ts'
 
 export type Task = {
   binary: RedisBinary
-  /** The data folder: exists, real path. */
+  /** Real path of the data folder, which must exist. */
   dir: string
   /** Remove the folder at the end. */
   temporary: boolean
   /** The meeting place whose lock is held while Redis is stopped, so that nothing joins meanwhile; absent: nothing can join. */
   place?: string
-  /** After the death of a guardian: the port and password that the users of this Redis know. */
+  /** Set when an earlier guardian has died: the port and password with which processes use this Redis. */
   again?: { port: number; password: string }
 }
 
 export type Report =
   | { kind: 'ready'; port: number; password: string; pid: number }
-  /** Redis ended by itself and runs again, on the same port with what its append-only file holds. */
+  /** Redis ended unexpectedly and runs again, on the same port with the data of its append-only file. */
   | { kind: 'restarted'; why: string; pid: number }
   /** Another guardian runs the Redis of this folder; nothing was started. */
   | { kind: 'folder-in-use'; place: string }
-  /** The parent has ended or released it; other processes still use this Redis. */
+  /** The parent has ended or released Redis; other processes still use it. */
   | { kind: 'kept' }
   | { kind: 'failed'; why: string }
 
-/** Of a Redis that other commands and frontiers of this user find: the same at each start, where it is free. */
+/** Port of a Redis that other commands and frontiers of this user find; another one if it is taken. */
 const USUAL_PORT = 7_072
 const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; after this it is killed
 const RESTARTS = 3
 const CALM_MS = 60_000 // after running this long the count of restarts begins again
 const CHECK_EVERY_MS = 300
 const RETURN_MS = 3_000 // after a start, users of Redis may need this long to reconnect
-const SILENT_MS = 15_000 // a Redis that has not answered for so long counts as unused
-const NAME_MS = 5_000 // another guardian may be starting its Redis, or may be about to end
+const SILENT_MS = 15_000 // a Redis that has not answered for this long counts as unused
+const NAME_MS = 5_000 // longest wait for another guardian, which may be starting its Redis or about to end
 
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 process.stderr.on('error', () => {}) // the parent has ended
@@ -103,7 +103,7 @@ async function guard(): Promise<void> {
   }
 }
 
-/** Resolves, with the lock held, when the parent has ended and no other process uses this Redis. @returns a function that releases the lock */
+/** Resolves under the lock when the parent is gone and no other process uses this Redis. @returns a function that releases the lock */
 async function untilUnneeded(
   address: { port: number; password: string },
   isReturning: () => boolean,
@@ -122,7 +122,7 @@ async function untilUnneeded(
   }
   for (let isReported = false; ; await sleep(CHECK_EVERY_MS)) {
     if (!(await isNeeded()) && !(isReported && isReturning())) {
-      // Asked again under the lock that a joining process takes
+      // Checked again under the lock, which a process takes before it joins
       const release = task.place === undefined ? async () => {} : await lockPlace(task.place)
       if (!(await isNeeded())) return release ?? (async () => {})
       await release?.()
@@ -165,8 +165,8 @@ async function otherGuardian(): Promise<string | undefined> {
 }
 
 /**
- * A way to run a program that the kernel ends (SIGTERM) when this process ends, even by SIGKILL: util-linux has one, other
- * systems may not. There, the processes that use Redis start another guardian, which shuts down the Redis that is left.
+ * A command prefix that makes the kernel end a program (SIGTERM) when this process ends, even by SIGKILL: setpriv of util-linux. Empty
+ * on other systems: there the processes that use Redis start another guardian, which shuts down the Redis that is left.
  */
 async function endsWithThisProcess(): Promise<readonly string[]> {
   const wrapper = ['setpriv', '--pdeathsig', 'TERM', '--'] as const
@@ -177,7 +177,7 @@ async function endsWithThisProcess(): Promise<readonly string[]> {
   )
 }
 
-/** Resolves when the parent has it, or has ended. */
+/** Resolves when the report has been sent to the parent, or the parent has ended. */
 function send(report: Report): Promise<unknown> {
   return new Promise((sent) => (process.connected ? process.send?.(report, sent) : sent(undefined)))
 }

@@ -1,17 +1,17 @@
-/** What is said to an embedded Redis besides: how many processes use it, that this one does, and that it should end. */
+/** Commands for an embedded Redis: count the processes that use it, mark this process as one of them, shut Redis down. */
 import type { Socket } from 'node:net'
 import { ANSWER_MS, commandOf, openLine, type RedisAddress } from '@decorum/client/fleet-here'
 
 /** Name of the connections by which processes show that they use this Redis. */
 const USER = 'decorum-user'
 
-/** How many processes use it; undefined when it does not answer. */
+/** Number of processes that use this Redis; undefined when it does not answer. */
 export async function usersOfRedis(address: RedisAddress): Promise<number | undefined> {
   const list = await commandOf(address, 'CLIENT LIST')
   return list?.includes(' name=') ? list.split(` name=${USER} `).length - 1 : undefined
 }
 
-/** Ends it, its append-only file written; resolves when it does not answer any more. */
+/** Shuts Redis down after its append-only file is written. Resolves when the connection has ended. */
 export async function endRedis(address: RedisAddress): Promise<void> {
   await commandOf(address, 'SHUTDOWN')
 }
@@ -19,9 +19,9 @@ export async function endRedis(address: RedisAddress): Promise<void> {
 const AGAIN_MS = 200
 
 /**
- * Shows that this process uses the Redis, as long as it runs or until `release`; reconnects when Redis has been restarted.
+ * Marks this process as a user of Redis until the process ends or calls `release`; reconnects when Redis has been restarted.
  * Does not keep the process alive.
- * @returns undefined when it does not answer now
+ * @returns undefined when Redis does not answer now
  */
 export async function holdRedis(address: RedisAddress) {
   let released = false

@@ -1,6 +1,6 @@
 /**
- * Debian's and Ubuntu's redis-server, fetched without root: own package lists, own download folder, unpacked into a
- * cache folder, nothing installed. About 4 MB and 3 s, once per user.
+ * Fetches redis-server of Debian or Ubuntu without root: with separate package lists and a separate download folder, unpacked
+ * into the cache folder, not installed. About 4 MB and 3 s, once per user.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { cacheFolder } from './cache-folder.ts'
 
 const run = promisify(execFile)
 
-/** Dependencies that are on every system, or only needed to run as a service. Another libc than the system's would break. */
+/** Dependencies that are on every system, or only needed by a service. The program must run with the system's own libc. */
 const NEVER_UNPACKED = /^(libc6|libgcc-s1|libstdc\+\+6|adduser|lsb-base|sysvinit-utils|init-system-helpers)$/
 const SERVER = join('usr', 'bin', 'redis-server')
 
@@ -20,7 +20,7 @@ export type UnpackedRedis = { path: string; libraries: string }
 
 /**
  * The program unpacked by an earlier run, or fetched now.
- * @param tried  gets one line saying why, when this way does not work
+ * @param tried  receives the reason, one line, when this fails
  */
 export async function fetchedRedis(tried: string[], log: (line: string) => void): Promise<UnpackedRedis | undefined> {
   const cache = await cacheFolder()
@@ -50,7 +50,7 @@ export async function fetchedRedis(tried: string[], log: (line: string) => void)
   }
 }
 
-/** Installs the package as root. The last way, because it changes the machine. */
+/** Installs the package as root. Tried last, because it changes the machine. @returns whether it was installed */
 export async function installRedis(tried: string[], log: (line: string) => void): Promise<boolean> {
   if (process.getuid?.() !== 0) {
     tried.push('not root, so it cannot be installed')
@@ -76,7 +76,7 @@ async function fetchInto(work: string, log: (line: string) => void): Promise<str
     `Dir::State::lists=${join(work, 'lists')}`,
     `Dir::Cache=${join(work, 'cache')}`,
     'Debug::NoLocking=1',
-    ...(process.getuid?.() === 0 ? ['APT::Sandbox::User=root'] : []), // its own user cannot write to our folder
+    ...(process.getuid?.() === 0 ? ['APT::Sandbox::User=root'] : []), // apt's own user cannot write to this folder
   ].flatMap((setting) => ['-o', setting])
   log("Redis: none on this machine, fetching the distribution's package (about 4 MB, without root)")
   // One broken source among many must not stop this: the download shows whether the lists suffice.
@@ -123,7 +123,7 @@ function apt(command: string, args: string[], options: { cwd?: string }) {
   return run(command, args, { ...options, env, timeout: 120_000, maxBuffer: 16 << 20 })
 }
 
-/** What went wrong, in one line: the tool's own first error line if there is one. */
+/** An error in one line: the first error line of apt or dpkg, if there is one. */
 function firstLine(error: unknown): string {
   const { stderr, code, path } = error as { stderr?: string; code?: unknown; path?: string }
   if (code === 'ENOENT' && path) return `there is no ${path} here`

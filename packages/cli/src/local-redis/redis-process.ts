@@ -19,15 +19,15 @@ export type RedisProcessOptions = {
   dir: string
   /** 1–65535; a free one is chosen when absent. */
   port?: number
-  /** The one that is chosen where it is free; absent: none is preferred. */
+  /** Port to use if `port` is absent and this one is free; absent: none is preferred. */
   usualPort?: number
   /** Write an append-only file, synced each second. */
   appendonly: boolean
   /** Every connection needs it. Redis reads it from its standard input: arguments can be seen by every user. */
   password?: string
-  /** A program and its arguments that run the server as their last argument. */
+  /** A program and its arguments, to which the command of the server is appended. */
   wrapper?: readonly string[]
-  /** Settings beside ours, which they may also replace. */
+  /** Further settings of Redis; they override those set here. */
   more?: Record<string, string>
 }
 
@@ -87,11 +87,11 @@ function redisArguments(options: Started): string[] {
     dir: options.dir,
     daemonize: 'no',
     logfile: '',
-    save: '', // the append-only file is the copy; a snapshot beside it costs a fork
+    save: '', // the append-only file suffices; a snapshot would cost a fork
     appendonly: options.appendonly ? 'yes' : 'no',
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction', // evicting a lane would forget its delay
-    'hash-max-listpack-value': '1024', // a BullMQ job of 747 bytes becomes 418 at the same CPU
+    'hash-max-listpack-value': '1024', // a BullMQ job takes 418 bytes instead of 747, at the same CPU
     'set-max-intset-entries': '4096',
     ...options.more,
   }
@@ -99,7 +99,7 @@ function redisArguments(options: Started): string[] {
   return options.password === undefined ? rest : ['-', ...rest] // -: more settings come by standard input
 }
 
-/** @param usual  this one where it is free */
+/** A free port of loopback. @param usual  preferred port; 0: none */
 export async function freePort(usual = 0): Promise<number> {
   const server = createServer()
   const isFree = await new Promise<boolean>((resolve, reject) => {

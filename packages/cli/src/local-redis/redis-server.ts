@@ -21,7 +21,7 @@ export type EnsureRedisOptions = {
   dataDir?: string
   /** Where other commands find it; absent: it is not shared, as for a Redis in a temporary folder. */
   meeting?: Meeting
-  /** Called with a line for a person at a download or a restart. */
+  /** Receives a line for people at each download or restart. */
   log: (line: string) => void
 }
 
@@ -35,7 +35,7 @@ export type Meeting = {
 /**
  * A Redis that answers: the given URL; else the one of the fleet that runs for this user; else a server from PATH, from the
  * cache folder, from the distribution's package (see `findRedis`), listening on loopback only, with a password.
- * @throws  CommandError · LedgerUnavailableError when the given one does not answer
+ * @throws  CommandError when no Redis can be started · LedgerUnavailableError when the given one does not answer
  */
 export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningRedis> {
   const { url, meeting, log } = options
@@ -66,10 +66,10 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   })
 }
 
-/** Folder, port and password are new, so no process knows of requests that an earlier ledger granted, and nothing need be held. */
+/** The folder is new, so no process can have a lease from an earlier ledger there, and no startup hold is needed. */
 async function announceNewLedger({ url }: RunningRedis): Promise<void> {
   const link = linkTo(url, { away: 'wait' })
-  link.on('error', () => {}) // the guardian reports its end
+  link.on('error', () => {}) // the guardian reports the end of Redis
   await announceNew(link, 'unknown').finally(() => link.disconnect())
 }
 

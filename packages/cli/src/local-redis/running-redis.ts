@@ -1,8 +1,8 @@
-/** What a caller of this package holds: a Redis that answers, and a function that releases it. */
+/** A Redis that answers, with a function that releases it. */
 export type RunningRedis = {
-  /** For connections: holds the password of an embedded Redis. */
+  /** For connections: contains the password of an embedded Redis. */
   url: string
-  /** For people and files: the same without user and password. */
+  /** For people and files: the URL without user and password. */
   place: string
   /** joined: another process has started it */
   kind: 'given' | 'embedded' | 'joined'
@@ -10,10 +10,10 @@ export type RunningRedis = {
   dir?: string
   /** Process id of the embedded Redis at its start. */
   pid?: number
-  /** Do other commands use this Redis now? Unknown for a Redis that was given, hence yes. */
+  /** Whether other commands use this Redis now; true for a given Redis, where this is unknown. */
   isShared(): Promise<boolean>
   /**
-   * This process does not need it any more. An embedded Redis ends, its data on disk, with the last process that uses it;
+   * Releases Redis for this process. An embedded Redis ends, its data on disk, with the last process that uses it;
    * a Redis that was given is left alone. May be called twice.
    */
   stop(): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Reads the sitemaps of an origin, fetched by the fleet: each is a candidate, under its rules, lane and delay, so sitemaps are requested as
- * politely as pages.
+ * Reads the sitemaps of an origin. The fleet fetches each sitemap as a candidate, under the origin's rules, lane and delay, so sitemaps are
+ * requested as politely as pages.
  */
 import { randomBytes } from 'node:crypto'
 import type { Delivery, Frontier } from '@decorum/client'
@@ -12,11 +12,11 @@ export type WalkOptions = {
   /** scheme://host[:port] */
   origin: string
   agent: string | undefined
-  /** most URLs */
+  /** most URLs to yield */
   most: number
   /** most sitemaps fetched */
   maxSitemaps: number
-  /** sitemaps named by its robots.txt now; undefined: not known. Called again when an outcome shows that it has been fetched */
+  /** sitemaps that the stored robots.txt names; undefined: none is stored. Called again after an outcome, when one has been fetched */
   named: () => Promise<string[] | undefined>
   warn: (sentence: string) => void
 }
@@ -24,17 +24,19 @@ export type WalkOptions = {
 export type Walked = {
   /** sitemaps that could be read */
   sitemaps: number
-  urls: number /** of other hosts */
-  skipped: number /** a limit was reached */
+  urls: number
+  /** number of URLs of other hosts, which are left out */
+  skipped: number
+  /** whether a limit was reached */
   cut: boolean
 }
 export type FoundUrl = { url: string; sitemap: string }
 
-/** An index leads to sitemaps; the protocol does not allow indexes of indexes, but a few sites have them. */
+/** Most levels of indexes: the protocol allows one, but a few sites have indexes of indexes. */
 const MAX_DEPTH = 3
 
 /**
- * The URLs of the origin's host, as they are found, each once per sitemap.
+ * Yields the URLs of the origin's host as they are found; duplicates are not removed.
  * @returns the totals
  */
 export async function* walkSitemaps(
@@ -95,7 +97,7 @@ export async function* walkSitemaps(
     await frontier.createGroup({ group: run, from: 'now' })
     let known = await named()
     let guess: string | undefined
-    // Without rules nothing may be fetched, so this first candidate has the robots.txt fetched as well
+    // Nothing is fetched before robots.txt, so this first candidate makes the fleet fetch robots.txt too
     await add(known === undefined || known.length === 0 ? [`${origin}/sitemap.xml`] : known, 0)
     if (open === 0) return walked
     for await (const delivery of frontier.outcomes(group)) {
@@ -105,7 +107,7 @@ export async function* walkSitemaps(
         const depth = Number(meta.depth)
         if (kind === 'fetched' && outcome.status === 200) yield* entriesOf(delivery, depth)
         else if (known !== undefined || kind !== 'fetched') warn(`${outcome.url}: ${whyNot(outcome)}`)
-        else guess = `${outcome.url}: ${whyNot(outcome)}` // no fault if robots.txt names others
+        else guess = `${outcome.url}: ${whyNot(outcome)}` // reported only if robots.txt names no other sitemap
         if (known === undefined) {
           known = (await named()) ?? []
           await add(known, 0)
