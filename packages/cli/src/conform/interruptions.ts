@@ -1,11 +1,11 @@
-/** Situations that interrupt the worker while it has an order: its site is stopped, or the worker is frozen, left waiting or ended. */
+/** Situations that interrupt the worker: its site is paused, the worker is frozen or ended, or the permits service is killed. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { now } from '../synthetic-web/index.ts'
 import { CONFORM } from './settings.ts'
 import { at, isKind, type Situation, SLACK_MS } from './situation.ts'
 
-/** Run one after the other. */
+/** These situations run one after the other. */
 export const INTERRUPTIONS: Situation[] = [
   {
     name: 'stop',

@@ -9,12 +9,12 @@ import type { RoleEvent } from '../fleet.ts'
 export const ownFailure = (part: 'Redis' | 'sites' | 'fleet', why: string): CommandError =>
   new CommandError(`conform: the worker was not judged, because conform's own ${part} failed: ${why}`)
 
-/** Calls fail before the end of the Redis process is reported, and with less information. */
+/** Longest wait for the report that the Redis process has ended: calls fail earlier, with less information. */
 const REASON_WITHIN_MS = 1_000
 
 /**
  * Replaces the error of a call to a Redis that does not answer by one about conform's Redis; returns any other error unchanged.
- * @param over  aborted with a better reason, now or within a second
+ * @param over  if it aborts, now or within a second, its reason is returned instead
  */
 export async function withOwner(error: unknown, over?: AbortSignal): Promise<unknown> {
   const isOfRedis =

@@ -1,4 +1,4 @@
-/** A situation for a pool worker, and the checks that situations use. They are listed in situations.ts. */
+/** A situation for a pool worker, and the checks that situations use. situations.ts lists the situations. */
 import type { RequestLine } from '@decorum/audit'
 import type { Candidate, Outcome } from '@decorum/protocol'
 import type { Site } from '../synthetic-web/index.ts'
@@ -15,9 +15,9 @@ export type Seen = {
   outcomes: Map<string, Outcome>
 }
 
-/** A fault, in words; anything else is none. */
+/** A fault, in words; false or undefined: no fault. */
 export type Fault = string | false | undefined
-/** What the record of a situation shows to be wrong. */
+/** Lists faults that the record of a situation shows. */
 type Check = (seen: Seen) => Fault[]
 
 export type Situation = {
@@ -30,13 +30,13 @@ export type Situation = {
   urls: (origins: Record<string, string>) => Record<string, string | Omit<Candidate, 'id'>>
   /** most requests to its sites; default: the number of URLs */
   most?: number
-  /** the record is audited in any case */
+  /** further checks; the record is audited in any case */
   judge?: Check[]
   /** interrupts the worker, once the URLs have been enqueued */
   act?: (world: World) => Promise<Fault[]>
 }
 
-/** Its outcome is one of these kinds, if it has one. */
+/** Checks that the outcome of a URL, if any, is of one of these kinds. */
 export const isKind =
   (id: string, ...kinds: Outcome['kind'][]): Check =>
   ({ outcomes }) => {
@@ -44,14 +44,14 @@ export const isKind =
     return [kind !== undefined && !kinds.includes(kind) && `${id}: ended as ${kind}, not ${kinds.join(' or ')}`]
   }
 type Fetched = Extract<Outcome, { kind: 'fetched' }>
-/** If it was fetched, its outcome is in order. */
+/** Checks the outcome of a URL if it was fetched. */
 export const ifFetched =
   (id: string, faultsOf: (outcome: Fetched) => Fault[]): Check =>
   ({ outcomes }) => {
     const outcome = outcomes.get(id)
     return outcome?.kind === 'fetched' ? faultsOf(outcome) : []
   }
-/** It was fetched, and its outcome says this. */
+/** Checks that the outcome of a URL, if any, is `fetched` and has these values. */
 export const isFetched =
   (id: string, wanted: Partial<Fetched>): Check =>
   (seen) => [
@@ -63,13 +63,13 @@ export const isFetched =
       }),
     )(seen),
   ]
-/** The one URL of a situation with one site, called `page`. */
+/** The only URL of a situation with one site; its id is `page`. */
 export const at = (path: string) => (origins: Record<string, string>) => ({ page: `${origins.site}${path}` })
 /** Extra time for a busy machine. */
 export const SLACK_MS = 3_000
 /** Tolerance between the clock of Redis, which dates outcomes, and that of the sites. */
 const CLOCKS_MS = 500
-/** Its outcome is dated after the last byte of its answer: else the lane's delay began too early, whether or not another request came early. */
+/** Checks that an outcome is dated after the last byte of the answer: else the delay began too early, even if no request came too early. */
 export const isLate =
   (id: string, path: string): Check =>
   ({ requests, outcomes }) => {
@@ -78,6 +78,6 @@ export const isLate =
     return [`${id}: completed ${Math.round(end - reported)} ms before its answer had ended`]
   }
 
-/** A site that did not get processor time notices requests, and their cancellation, late. */
+/** Least time that a request was open, ms: a site without processor time notices requests and their cancellation late. */
 export const leastOpenMs = ({ start, end, resolution = 0, late = 0 }: Seen['requests'][number]): number =>
   end - late - start - resolution

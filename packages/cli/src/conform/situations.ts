@@ -1,6 +1,6 @@
 /**
  * The situations for a pool worker: each has separate sites, URLs, their expected outcomes, and the correct behaviour. Those without
- * `act` run in parallel, the others (interruptions.ts) one after the other behind them.
+ * `act` run in parallel; after them, the others (interruptions.ts) run one after the other.
  */
 import { CUT_BYTES, PLAIN } from './header-site.ts'
 import { INTERRUPTIONS } from './interruptions.ts'

@@ -12,7 +12,7 @@ import { NotBegunError, openWorld, PATIENCE_MS, type World } from './world.ts'
 
 export type Verdict = { name: string; means: string; complaints: string[] }
 
-/** Faults in each situation; situations that were not reached are absent. */
+/** Faults in each situation with `act`; situations that were not reached are absent. */
 type Acted = Map<Situation, string[]>
 
 /**
@@ -79,7 +79,7 @@ async function act({ name, act }: Situation, world: World): Promise<string[]> {
     const complaints = await unless(world.worker.gone, work)
     return complaints.flatMap((text) => (typeof text === 'string' ? [text] : []))
   } catch (error) {
-    if (world.worker.gone.aborted) return [] // its end is reported with every complaint, and no outcome came
+    if (world.worker.gone.aborted) return [] // no further fault: the missing outcome and the end of the worker are reported
     if (error instanceof NotBegunError) return [`it did not come to ${name}`]
     throw error
   }
@@ -111,7 +111,7 @@ async function enqueue(situation: Situation, { frontier, web, headers }: World):
   )
 }
 
-/** Resolves when each of their URLs has an outcome, or when none will come any more. A slow worker gets all the time it needs. */
+/** Resolves when every URL has an outcome, when no outcome has come for PATIENCE_MS, or when the worker or the trial has ended. */
 async function ended(situations: Situation[], { outcomes, worker, over }: World): Promise<void> {
   let open = situations.flatMap(({ name, urls }) => Object.keys(urls({})).map((id) => `${name}.${id}`))
   let until = performance.now() + PATIENCE_MS

@@ -10,7 +10,7 @@ export type Worker = Awaited<ReturnType<typeof startWorker>>
 
 const LAST_WORDS = 10
 const KILL_AFTER_MS = 5_000
-/** Time to read output from before the end. A process that has left the group may keep the pipe open for ever. */
+/** Longest wait for the rest of the output: a process that has left the group may keep the pipe open for ever. */
 const LAST_WORDS_MS = 2_000
 
 /**

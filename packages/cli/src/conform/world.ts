@@ -35,7 +35,7 @@ export async function openWorld(sites: Site[], record: string, command: string[]
   const fails = (...what: Parameters<typeof ownFailure>) => {
     if (!isClosing) failing.abort(ownFailure(...what))
   }
-  /** the latest first */
+  /** functions that end what was started, the latest first */
   const ends: (() => unknown)[] = []
   const close = () => {
     isClosing = true
@@ -78,12 +78,12 @@ export async function openWorld(sites: Site[], record: string, command: string[]
       web,
       headers,
       frontier,
-      /** By id; more than one where a promise was broken. */
+      /** Outcomes by id of the candidate; more than one if a promise was broken. */
       outcomes,
       worker,
       /** Aborts when the trial must end: at Ctrl-C, or with a CommandError when Redis, the sites or the fleet have failed. */
       over,
-      /** When a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker makes no such request */
+      /** Instant at which a request to a site began or ended, by the sites' clock. @throws NotBegunError when there is no such request */
       async began(site: string, kind: 'began' | 'ended' = 'began') {
         const word = web.heard((one) => one.site === site && one.kind === kind && one.path !== '/robots.txt')
         const first = await Promise.race([word, sleep(PATIENCE_MS, undefined, { ref: false })])

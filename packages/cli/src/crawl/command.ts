@@ -102,7 +102,7 @@ const whatToDo = ({ byReason }: Counts): string =>
 
 const LIST_CUT_OFF = 'standard input was cut off when the crawl stopped: it continues with the URLs that had been read'
 
-/** In a shared Redis another command's fetchers may serve this crawl, and keep pages elsewhere or not at all; the same holds for a sink module. */
+/** Folder in which every fetcher keeps pages; undefined if uncertain: on a shared Redis other fetchers, or a sink module, may differ. */
 function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefined {
   return pages !== '' && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink) ? pages : undefined
 }

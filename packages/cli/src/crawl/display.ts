@@ -7,7 +7,7 @@ import { shown } from '../terminal.ts'
 import { partsOf, type Status, sentenceOf } from './status.ts'
 
 export type Display = {
-  /** shows the newest status; may be called for every one */
+  /** shows the newest status; may be called for every status */
   show(status: Status): void
   /** prints messages without disturbing the bars */
   readonly print: Print
@@ -75,7 +75,7 @@ function bars(stream: NodeJS.WriteStream): Display {
   }
 }
 
-/** Cuts lines to the width of the terminal: the rows disable its wrapping. */
+/** Wraps lines at the width of the terminal, because the bars disable the terminal's own wrapping. */
 function fold(text: string, columns: number): string {
   return text
     .split('\n')

@@ -12,7 +12,7 @@ import type { Tally } from './tally.ts'
 /**
  * Lines and redirect targets that have their outcome, or are stored since an earlier run, are skipped. A target with neither was
  * lost by a Redis that lost its latest writes.
- * @param input  standard input or the file, already open; undefined: the folder names its list
+ * @param input  standard input or the file, already open; undefined: the list of the folder is opened
  */
 export async function* candidatesOf(
   folder: OutFolder,

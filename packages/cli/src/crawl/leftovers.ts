@@ -17,7 +17,7 @@ export type Leftovers = {
 
 export const NO_LEFTOVERS: Leftovers = { has: () => false, targets: [] }
 const CHECK_MS = 100
-/** Ids per call to the ledger, which has no limit. */
+/** Ids per call to the ledger, which itself sets no limit. */
 const BATCH = 1_000
 
 /**
@@ -68,7 +68,7 @@ async function* unfinishedOf(
 ): AsyncGenerator<Named> {
   const { crawl } = folder.note
   for (const { id, url } of targets) yield* named(id, url, crawl)
-  if (!existsSync(folder.list)) return // standard input of which nothing was kept
+  if (!existsSync(folder.list)) return // the list was standard input, and no line of it was kept
   for await (const { number, text } of linesOf(createReadStream(folder.list)))
     if (!tally.hasOutcome(number)) yield* named(tally.idOf(number), text, crawl)
 }

@@ -20,9 +20,9 @@ const Note = z.object({
   crawl: CrawlName.default(DEFAULT_CRAWL),
   /** absolute path; '-' for input that can be read only once (standard input, a pipe) and is copied */
   file: z.string(),
-  /** of standard input: the copy in the folder is complete. Absent: the run ended before, or the copy could not be written. */
+  /** the copy of standard input is complete. Absent: the list is a file, the run ended earlier, or the copy could not be written */
   whole: z.boolean().optional(),
-  /** of the file when the crawl began: a changed file would have other lines */
+  /** size of the file, and time of its last change, ms, when the crawl began: a changed file would have other lines */
   bytes: z.number().optional(),
   changedAt: z.number().optional(),
   agent: z.string().optional(),
@@ -43,7 +43,7 @@ export type OutFolderRequest = {
   file: string | undefined
   resume: boolean
   agent: string | undefined
-  /** its name in the fleet; absent: the name of its run */
+  /** name of the crawl in the fleet; absent: the id of its run */
   crawl?: string | undefined
   /** REDIS_URL */
   redis: string | undefined
@@ -78,7 +78,7 @@ export async function openOutFolder(requested: OutFolderRequest): Promise<OutFol
   }
 }
 
-/** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this crawl */
+/** @param before  the finished crawl whose outcomes are in the folder, if any; 'resumed': they are this crawl's */
 function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed' | undefined) {
   const path = join(dir, 'crawl.json')
   const state = join(dir, 'state')
@@ -144,7 +144,7 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
   }
 }
 
-/** Whether a list can be read only once, such as a pipe: a copy of it is kept, as of standard input. */
+/** The note of a new crawl. A list that can be read only once, such as a pipe, is noted as standard input, so that a copy is kept. */
 async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {
   const { agent, crawl, redis } = request
   const run = `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`
@@ -159,7 +159,7 @@ async function started(request: OutFolderRequest, file: string): Promise<CrawlNo
   }
 }
 
-/** Its lines are identified by number, and its remaining URLs are in one Redis: neither the list nor the Redis may have changed. */
+/** The note of a crawl to resume. Lines are identified by number and the rest is in one Redis: list and Redis must be the same. */
 async function continued(note: CrawlNote, request: OutFolderRequest): Promise<CrawlNote> {
   if (request.file !== undefined && request.file !== '-' && resolve(request.file) !== note.file) {
     throw new UsageError(`the unfinished crawl is one of ${note.file}, not of ${request.file}`)

@@ -4,8 +4,9 @@ import { type Outcome, readOutcome } from '@decorum/protocol'
 import { CommandError } from '../exit.ts'
 
 /**
- * The lines of outcomes. A line that a crash cuts is removed when the file is opened again: its outcome was not acknowledged and is redelivered.
- * @param lineOf  the line of the list that an outcome belongs to, for its meta
+ * Outcomes as lines. A line that a crash cut off is removed when the file is opened again; its outcome is redelivered, because it was not
+ * acknowledged.
+ * @param lineOf  returns the number of the list's line for an id, which is added to `meta`
  */
 export const outcomeLines = (outcomes: Outcome[], lineOf: (id: string) => number | undefined): string =>
   outcomes

@@ -1,4 +1,4 @@
-/** How many outcomes came recently: counts at instants, for the last minute. */
+/** The rate of outcomes in the last minute, from samples of their count. */
 
 const WINDOW_MS = 60_000
 

@@ -28,20 +28,20 @@ import { viewCrawl } from './view.ts'
 export type Limits = {
   maxMinutes?: number
   maxPages?: number
-  /** of each URL, counted from its enqueueing */
+  /** lifetime of each URL, counted from its enqueueing */
   expireMinutes?: number
 }
 
 export type Crawl = {
   folder: OutFolder
-  /** the list, open; undefined: the folder names it */
+  /** the open list; undefined: the list of the folder is opened */
   input: Readable | undefined
   tally: Tally
   outcomes: AppendFile
   display: Display
   local: LocalFleet
   agent: Agent
-  /** where every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
+  /** folder in which every fetcher keeps pages: a `fetched` outcome without an archive reference means a lost page; undefined: uncertain */
   keptIn: string | undefined
   limits: Limits
   interrupt: AbortSignal
@@ -115,9 +115,9 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
 }
 
 /**
- * Handles outcomes: new ones are written, and count once written. A requested page that was not kept has no outcome yet: it is
+ * Handles outcomes: new ones are written, and count once written. A fetched page that was not kept gets no outcome, so that it is
  * fetched again.
- * @param onNew   called when some have been counted
+ * @param onNew   called after each batch
  * @param onLost  called for each page that was not kept
  */
 function writer(
@@ -196,7 +196,7 @@ async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<
   }
 }
 
-/** Whether Redis does not answer, by either of its two clients. @throws every other error */
+/** Ignores the errors by which the frontier and the ledger report that Redis does not answer. @throws every other error */
 function unlessAway(error: unknown): void {
   if (!(error instanceof FrontierUnavailableError || error instanceof LedgerUnavailableError)) throw error
 }

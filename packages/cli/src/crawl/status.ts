@@ -11,12 +11,12 @@ export type Status = {
   totalKnown: boolean
   waiting: number
   inFlight: number
-  /** checked sites in back-off, or with an unreachable robots.txt */
+  /** number of checked sites in back-off, or with an unreachable robots.txt */
   backingOff: number
   pagesPerMinute: number
-  /** from the pace of the last minute and from the slowest origin's delays; undefined before there is one */
+  /** from the pace of the last minute and from the slowest origin's delays; undefined: no estimate yet */
   etaMs: number | undefined
-  /** set when the crawl is not simply working */
+  /** why nothing is requested now; undefined while the crawl makes progress */
   note: string | undefined
 }
 
@@ -55,7 +55,7 @@ function eta(left: number, donePerMinute: number | undefined, sites: Site[]): nu
   return Math.max(byPace, bySilence)
 }
 
-/** A lane that has been due for this long waits for a fetcher, not for politeness. */
+/** No note while a checked lane is due: its URLs wait for a fetcher, not for politeness. */
 function noteOf(view: CrawlView, left: number, inFlight: number): string | undefined {
   if (view.kind === 'unavailable') return 'Redis does not answer; nothing new is sent until it does'
   if (left === 0) return undefined

@@ -20,7 +20,7 @@ export type Summary = {
   outcomes: string
   /** a folder, or the address of a store; undefined: no archive was written */
   pages: string | undefined
-  /** where pages are that the store has not received yet; undefined: they go to no store */
+  /** folder of pages that the store has not received yet; undefined: there is no store */
   pagesWait: string | undefined
   /** where the remaining URLs are stored; undefined when none remain */
   stored: string | undefined
@@ -53,7 +53,7 @@ export function summaryOf({ counts, fetched, stored, goOn, giveUp, ...rest }: Su
 type Place = Pick<Summary, 'pages' | 'pagesWait'>
 export const NO_PAGES: Place = { pages: undefined, pagesWait: undefined }
 
-/** Where the pages of a crawl are kept. @param folder  that its fetchers write to */
+/** Where the pages of a crawl are kept. @param folder  the folder that its fetchers write to */
 export function placeOfPages({ pageSink, store }: Pick<CliSettings, 'pageSink' | 'store'>, folder: string): Place {
   if (pageSink === 'none') return NO_PAGES
   return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
@@ -66,7 +66,7 @@ const ENDINGS: Record<Ending | 'refused', string> = {
   limit: 'Stopped at the limit',
 }
 
-/** Every URL was refused or invalid: nothing was requested. */
+/** Whether every URL was refused or invalid, so that nothing was requested. */
 export const isAllRefused = ({ total, byKind }: Pick<Summary, 'total' | 'byKind'>): boolean =>
   total > 0 && (byKind.refused ?? 0) + (byKind.invalid ?? 0) === total
 
@@ -95,7 +95,7 @@ export function printSummary(summary: Summary): string {
 const waitIn = ({ pagesWait }: Summary): string =>
   pagesWait === undefined ? '' : `; what it has not taken yet is in ${pagesWait}`
 
-/** Most frequent first; a kind with a single reason shows that as well, because readers ask for it next. */
+/** Reasons of one kind of outcome with their counts, most frequent first. */
 function reasonsOf({ byReason }: Summary, kind: string): [string, number][] {
   return Object.entries(byReason)
     .filter(([key]) => key.startsWith(`${kind}: `))

@@ -1,5 +1,5 @@
 /**
- * Records which URLs of a crawl have their outcome. Pure. A URL of line 17 is the candidate `<run>-17`; the target of its redirect is a
+ * Records which URLs of a crawl have their outcome. Pure. The URL of line 17 is the candidate `<run>-17`; the target of its redirect is a
  * separate candidate (`<run>-17~1`), which is waited for as well.
  */
 import { type Outcome, readUrl } from '@decorum/protocol'
@@ -15,7 +15,7 @@ export type Counts = {
 /** How an outcome relates to a crawl. `elsewhere`: it belongs to another crawl. `again`: already recorded. */
 export type Recorded = 'new' | 'again' | 'elsewhere'
 
-/** A chain of redirects. The outcome of the target may arrive before that of the redirect, which names the rest. */
+/** A redirect's target. Its outcome may arrive before that of the redirect, which gives `url` and `parent`. */
 type Target = { isDone: boolean; url?: string; parent?: string }
 /** A redirect's target without an outcome, as a candidate. */
 export type WaitingTarget = { id: string; url: string; hops: number }
@@ -78,7 +78,7 @@ export class Tally {
     if (!this.hasOutcome(line)) this.left++
   }
 
-  /** Those of the outcomes that would be new: of this crawl, not recorded yet, without duplicates. */
+  /** The outcomes that belong to this crawl and are not recorded yet, without duplicates. */
   newOf(outcomes: Iterable<Outcome>): Outcome[] {
     const found = new Map<string, Outcome>()
     for (const outcome of outcomes)
@@ -132,7 +132,7 @@ export class Tally {
     )
   }
 
-  /** A target's parent is a line, or another target. */
+  /** Number of redirects before a target, whose parent is a line or another target. */
   #hopsOf(id: string): number {
     let hops = 0
     for (let at = this.#targets.get(id); at?.parent !== undefined && hops < MAX_HOPS; hops++)
@@ -173,7 +173,7 @@ export class Tally {
   }
 }
 
-/** Further detail of an outcome's kind. */
+/** Status or reason of an outcome; undefined: its kind has neither. */
 export function reasonOf(outcome: Outcome): string | undefined {
   switch (outcome.kind) {
     case 'fetched':
