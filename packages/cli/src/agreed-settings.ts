@@ -24,14 +24,14 @@ export async function agreedEnv(env: Env): Promise<Env> {
   }
 }
 
-/** The settings of this process in that environment. @throws SettingsError */
+/** The settings of this process, completed with those of its fleet. @throws SettingsError */
 export const agreedSettings = async (): Promise<CliSettings> => readCliSettings(await agreedEnv(process.env))
 
-/** The same for a command that starts a fleet: only the fleet of a given REDIS_URL decides. */
+/** The settings of a command that starts a fleet: completed only if REDIS_URL is given. @throws SettingsError */
 export const settingsToStart = async (): Promise<CliSettings> =>
   process.env.REDIS_URL?.trim() ? agreedSettings() : readCliSettings(process.env)
 
-/** A whole list may be of one site: these URLs take about 1 GB of Redis. */
+/** A whole list may belong to one site: 10 million URLs take about 1 GB of Redis. */
 const DEFAULTS = { LANE_LIMIT: '10000000' }
 
 /**

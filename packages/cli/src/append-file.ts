@@ -54,7 +54,7 @@ export async function openAppendFile(path: string, { empty = false }: { empty?: 
   }
 }
 
-/** Position behind the last line end of any kind. */
+/** Position after the last LF or CR; 0 if there is none. */
 async function endOfLastLine(file: FileHandle): Promise<number> {
   const { size } = await file.stat()
   for (let end = size; end > 0;) {

@@ -7,12 +7,12 @@ import { CommandError } from './exit.ts'
 
 export type RobotsAnswer = {
   body: Uint8Array
-  /** there is more, which is ignored */
+  /** whether robots.txt is longer than `body`; the rest is ignored */
   cut: boolean
   isAnswered: boolean
   /** the event for the origin's state; undefined when nothing was sent */
   event: RobotsEvent | undefined
-  /** the answer in one line for people, and for programs */
+  /** the answer in one line for people; `facts`: the same for programs */
   sentence: string
   facts: object
 }
@@ -20,7 +20,7 @@ export type RobotsAnswer = {
 export type Requester = {
   agent: Agent
   env: NodeJS.ProcessEnv
-  /** and the version of the origin's rules for the fetch; undefined: no fleet runs */
+  /** ledger of the running fleet, and the version of the origin's state there; undefined: no fleet runs */
   fleet: { ledger: LedgerWithViews; version: number } | undefined
 }
 
@@ -28,7 +28,7 @@ const TURN_MS = 60_000
 
 /**
  * @param origin  scheme://host[:port]
- * @returns undefined when the fleet has fetched it meanwhile: the ledger has the answer now
+ * @returns undefined when the fleet has fetched robots.txt meanwhile: the ledger has the answer now
  * @throws CommandError when the lane's turn does not come in time
  */
 export async function requestRobotsOf(

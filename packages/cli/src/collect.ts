@@ -31,7 +31,7 @@ export async function collect(
       failed(error)
       return
     }
-    // If Redis is unavailable, the acknowledgement is sent later, or the outcome is redelivered and recognised.
+    // If Redis is unavailable, the acknowledgement is sent later, or the outcome is redelivered and recognised as a duplicate.
     await Promise.allSettled(some.map(({ ack }) => ack()))
   }
   const flush = async () => {

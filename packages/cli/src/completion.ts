@@ -1,6 +1,6 @@
 /**
  * `decorum --completion bash|zsh|fish` prints a script for the shell, which completes with what `decorum --complete WORDS…` prints: the
- * commands, options and values that may follow, each with its meaning behind a tabulator.
+ * commands, options and values that may follow, each with its meaning after a tab.
  */
 import type { Command } from 'commander'
 
@@ -28,7 +28,7 @@ export const SHELLS = Object.keys(SCRIPTS) as Shell[]
 
 export const completion = (shell: Shell): string => SCRIPTS[shell]
 
-/** The words that may stand in place of the last one, which may be empty or begun. */
+/** Words that may replace the last one, which may be empty or incomplete; one per line, with its meaning after a tab. */
 export function completed(program: Command, words: string[]): string {
   const typed = words.slice(0, -1)
   let command = program

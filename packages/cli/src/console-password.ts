@@ -16,8 +16,9 @@ const NAME = 'console-password'
 const Given = schemaOf('console').pick({ CONSOLE_PASSWORD: true })
 
 /**
- * @param folder  exists, and is private
- * @throws SettingsError when CONSOLE_PASSWORD is too short: before Redis is started, because a fleet that fails to start is no announced restart
+ * Called before Redis is started: a fleet that then fails to start announces no restart, so the next start has to wait.
+ * @param folder  private folder for a generated password, which must exist
+ * @throws SettingsError when CONSOLE_PASSWORD is too short
  */
 export async function consoleLogin(env: NodeJS.ProcessEnv, folder: string): Promise<ConsoleLogin> {
   const user = 'decorum'

@@ -10,7 +10,7 @@ export type CrawlNote = {
   run: string
   /** the crawl's folder; if it no longer exists, the note is ignored */
   out: string
-  /** '': pages are not kept */
+  /** folder for its pages; '': pages are not kept */
   pages: string
 }
 
@@ -29,7 +29,7 @@ export async function writeCrawlNote(place: string, { run, ...note }: CrawlNote)
 const CLOSING_MS = 3_000
 const CHECK_EVERY_MS = 100
 
-/** The crawl is finished. Resolves when other fetchers have closed their files in its folder, or after 3 s. */
+/** Removes the note of a finished crawl. Resolves when other fetchers have closed their files in its folder, or after 3 s. */
 export async function removeCrawlNote(place: string, { run, pages }: CrawlNote, isShared: boolean): Promise<void> {
   await rm(join(crawlsFolder(place), `${run}.json`), { force: true })
   if (!isShared || pages === '') return

@@ -4,7 +4,7 @@ import { type FleetOptions, type RoleEvent, startFleet } from './fleet.ts'
 export type EarlyFleet = ReturnType<typeof earlyFleet>
 type Shape = Omit<FleetOptions, 'env' | 'onEvent'>
 
-/** A fleet for one piece of work: its processes end with the work unless they have begun. */
+/** Starts a fleet for `work`, and ends its processes after the work if `begin` has not been called. */
 export async function withEarlyFleet<T>(shape: Shape, work: (fleet: EarlyFleet) => Promise<T>): Promise<T> {
   const fleet = earlyFleet(shape)
   try {
@@ -26,7 +26,7 @@ export function earlyFleet(shape: Shape) {
       env.resolve(known)
       return starting
     },
-    /** Ends the processes, unless they have begun. */
+    /** Ends the processes, unless `begin` has been called. */
     cancel: () => env.reject(new Error('the fleet is not needed')),
   }
 }

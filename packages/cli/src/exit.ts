@@ -20,7 +20,7 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** A mistake of the caller, wherever it is found. */
+/** Names of errors that are mistakes of the caller, in whichever package they are defined. */
 const MISTAKES = new Set(['UsageError', 'SettingsError', 'StopError', 'CrawlError'])
 
 /** Errors whose message is written for people; a stack would only hide it. */

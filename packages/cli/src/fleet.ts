@@ -9,13 +9,13 @@ export type { PortWish, RoleEvent, RoleLine } from './role-process.ts'
 export type { Role } from './roles.ts'
 
 export type FleetOptions = {
-  /** REDIS_URL and every other setting; PORT is set per child (0, except for the console). May arrive later: the processes load meanwhile */
+  /** REDIS_URL and every other setting; PORT is set per child. May be a promise: the processes load their modules meanwhile */
   env: NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
   gateways: number
   fetchers: number
   /** true: a console on a free port */
   console?: boolean | PortWish
-  /** number of permits processes; the first on this port, others on free ones */
+  /** number of permits processes; the first listens on `permitsPort`, the others on free ports */
   permits?: number
   permitsPort?: PortWish
   /** number of proxies, each on a free port */
@@ -30,8 +30,8 @@ const GRACE_MS = 40_000
 const CONSOLE_GRACE_MS = 5_000
 
 /**
- * Starts them all and resolves when each is ready.
- * @throws CommandError or UsageError of the first that does not start; the others are stopped first
+ * Starts all processes and resolves when each is ready.
+ * @throws CommandError or UsageError of the first that does not start; the others are killed first
  */
 export async function startFleet(options: FleetOptions) {
   const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options
@@ -51,7 +51,7 @@ export async function startFleet(options: FleetOptions) {
     members,
     of: (role: Role) => members.filter((one) => one.role === role),
     /**
-     * Gateways and fetchers drain in parallel, then the console ends. Resolves when all have ended.
+     * All processes but the console drain in parallel, then the console ends. Resolves when all have ended.
      * @param graceMs  time for draining: at least a fetch deadline and the time to complete the lease
      * @returns whether all drained: no request is in flight any more
      */

@@ -14,7 +14,7 @@ export const FORMER_FORMS: Readonly<Record<string, string>> = {
   completion: '--completion SHELL',
 }
 
-/** The replacement to type; undefined when these words are no former form. */
+/** A sentence that names the replacement; undefined when these words are no former form. */
 export function presentForm([first = '', second = '']: string[]): string | undefined {
   const former = [`${first} ${second}`, first].find((words) => Object.hasOwn(FORMER_FORMS, words))
   return former && `'decorum ${former}' is now 'decorum ${FORMER_FORMS[former]}'`

@@ -20,8 +20,8 @@ export type Line = {
 }
 
 /**
- * Opens the file named on the command line; '-' is standard input. A file is read through once first, so that nothing is done for a file
- * that is no list; for input that can be read only once, linesOf reports the error when it gets there.
+ * Opens the file named on the command line; '-' is standard input. A file is first read to its end, so that a file that is no list is
+ * refused before anything is done; for input that can be read only once, linesOf reports the error when it reaches the line.
  * @throws UsageError when it cannot be read, is not text, or has no lines
  */
 export async function openInput(file: string): Promise<Readable> {
@@ -77,7 +77,7 @@ function reason(error: unknown): string {
 /**
  * Yields the lines with content; blank ones and those that begin with # are counted and skipped. Accepts any line ending. Memory use
  * does not depend on the length of a line.
- * @param most  longest line that is kept whole, in characters: a URL, unless lines may be candidates
+ * @param most  longest line that is kept whole, in characters; default: the longest URL
  * @throws ListError when it is not text
  */
 export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most = MAX_URL_CHARS): AsyncGenerator<Line> {
@@ -93,7 +93,7 @@ export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most =
       from = index + end.length
     }
     rest = text.slice(from)
-    // Leading blanks do not count towards the limit; behind it only the line end matters.
+    // Leading blanks do not count towards the limit; beyond the limit only the line end matters.
     if (rest.length > most * 2) rest = rest.trimStart().slice(0, most * 2) + (rest.endsWith('\r') ? '\r' : '')
   }
   for (const last of rest.split(LINE_END)) {

@@ -1,4 +1,4 @@
-/** Decodes a list written by a person, or says why it is not text. The encoding is never guessed: a wrong one makes other URLs. */
+/** Decodes a list written by a person, or says why it is not text. The encoding is never guessed: a wrong guess would give other URLs. */
 import { UsageError } from './exit.ts'
 
 /** The list cannot be read as text; the message names the line. */
@@ -17,10 +17,10 @@ export async function* textOfList(input: AsyncIterable<Uint8Array | string>): As
   if (decode !== undefined) yield decode()
 }
 
-/** Length of a byte order mark that is looked at. */
+/** Number of first bytes that decide the encoding: the length of a byte order mark of UTF-16. */
 const MARK_BYTES = 2
 
-/** The same bytes in pieces that are no shorter than a mark. */
+/** The same bytes in pieces that are no shorter than a byte order mark; the last may be. */
 async function* wholeMarks(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
   let piece: Buffer = Buffer.alloc(0)
   for await (const chunk of input) {
@@ -34,14 +34,14 @@ async function* wholeMarks(input: AsyncIterable<Uint8Array | string>): AsyncGene
 
 const NO_TEXT = 'this is no list of URLs, or one in UTF-16 without a byte order mark'
 
-/** @returns a function that decodes the next piece, and without one checks that the last character was complete */
+/** @returns a function that decodes the next piece; called without a piece, it checks that the last character was complete */
 function decoderOf([first, second]: Uint8Array): (bytes?: Uint8Array) => string {
   if (first === 0x1f && second === 0x8b) throw new ListError('the list is packed with gzip: unpack it first')
   const isLittle = first === 0xff && second === 0xfe
   const isBig = first === 0xfe && second === 0xff
   const encoding = isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8'
   const strict = new TextDecoder(encoding, { fatal: true })
-  const lenient = new TextDecoder(encoding) // shows where the other one fails
+  const lenient = new TextDecoder(encoding) // shows where `strict` fails
   const lines = new LineCount()
   return (bytes) => {
     const options = { stream: bytes !== undefined }

@@ -23,7 +23,7 @@ export type LocalFleetOptions = {
   resumed?: boolean
   /** when a fleet of this user already runs: use its Redis, or refuse to start */
   whenTaken: 'join' | 'refuse'
-  /** where the fetchers on this Redis, also those of other commands, keep its pages; absent: it has no pages */
+  /** a note for all fetchers on this Redis, also those of other commands, where to keep the crawl's pages; absent: none is written */
   crawl?: CrawlNote
   /** a fleet that has not begun */
   fleet: EarlyFleet
@@ -70,12 +70,12 @@ export async function openLocalFleet(options: LocalFleetOptions) {
       /** After its kill(), close() only stops Redis. */
       fleet,
       drain,
-      /** This crawl is over: fetchers of other commands close its files. */
+      /** Removes the crawl's note when the crawl is over, so that fetchers of other commands close its files. */
       async finish() {
         if (meeting !== undefined && crawl !== undefined)
           await removeCrawlNote(meeting.place, crawl, await redis.isShared())
       },
-      /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
+      /** Drains, then releases Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
       async close() {
         // Only after every lease has been completed may the next start skip the startup hold.
         if ((await drain()) && !(await redis.isShared())) await opened.announceRestart().catch(() => undefined)
@@ -90,7 +90,7 @@ export async function openLocalFleet(options: LocalFleetOptions) {
   }
 }
 
-/** Data of an earlier version that no process uses can be upgraded without asking the user. */
+/** Upgrades the data of an earlier version without confirmation if no process uses it. */
 const upgradeAlone = (url: string, log: (line: string) => void): Promise<void> =>
   withRedis(async (link) => {
     if (!(await canUpgradeAlone(link))) return
@@ -109,7 +109,7 @@ export const makeDataFolder = (folder: string): Promise<void> =>
     )
   })
 
-/** @returns undefined where this user can have no shared folder: this fleet then ignores other ones */
+/** @returns undefined if REDIS_URL is given, or if this user can have no shared folder: other fleets are then not noticed */
 async function meetingOf(
   env: NodeJS.ProcessEnv,
   settings: CliSettings,

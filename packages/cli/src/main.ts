@@ -4,7 +4,7 @@
  * at each start: half of the processor time of a short command (docs/decisions/0010-compiled-code-is-kept.md).
  */
 import { readFileSync } from 'node:fs'
-import * as nodeModule from 'node:module' // not by name: an older Node would have no module to run
+import * as nodeModule from 'node:module' // no named imports: an older Node lacks some, and would not run this module
 import { join } from 'node:path'
 import { bundled } from '@decorum/runtime/bundled'
 import { cacheFolder } from './local-redis/cache-folder.ts'
@@ -14,7 +14,7 @@ import type * as RunCommand from './run-command.ts'
 /** How long an open handle (a keep-alive socket) may keep the process alive at the end. */
 const LINGER_MS = 2_000
 
-// The packed command states the Node version it needs; this repository includes one.
+// The installed command may run on any Node; package.json states the oldest that works.
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const wanted = Number(/\d+/.exec(engines?.node)?.[0] ?? 0)
 if (Number.parseInt(process.versions.node, 10) < wanted) {

@@ -1,4 +1,4 @@
-/** Reads the policies of a fleet over time from a file. */
+/** Reads from a file the site policies of a fleet in each version of its configuration. */
 import { readFile } from 'node:fs/promises'
 import { readSitePolicies } from '@decorum/config'
 import type { PolicyVersion } from '@decorum/politeness'
@@ -6,7 +6,7 @@ import { messageOf, UsageError } from './exit.ts'
 
 /**
  * @param file  output of `decorum config policies --json`
- * @throws      UsageError when it cannot be read or has another content
+ * @throws      UsageError when the file cannot be read or is no such output
  */
 export async function readPoliciesFile(file: string): Promise<PolicyVersion[]> {
   try {

@@ -1,6 +1,6 @@
 /**
  * Every command with its options. The code of a command is imported when the command is run, so `--help` stays fast.
- * Every action ends in an exit code; main.ts turns errors into one.
+ * Every action ends in an exit code; run-command.ts turns errors into exit codes.
  */
 import { createRequire } from 'node:module'
 import type * as Config from '@decorum/config'
@@ -36,18 +36,18 @@ export function buildProgram(done: (code: number) => void): Command {
     .configureOutput({ writeOut: (text) => printText(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', AFTER_HELP)
-  /** Adds a sub-command that inherits these settings, and reports errors as --json like all of them. */
+  /** Adds a sub-command that inherits the settings of its parent and has the option --json. */
   const below = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'Print JSON')
   const command = (name: string, description: string): Command => below(program, name, description)
-  /** A word before other commands, without an action. */
+  /** Adds a word that only groups other commands and has no action. */
   const group = (name: string, description: string): Command =>
     program.command(name).description(description).helpCommand(false)
-  /** Runs a function of a module, which is loaded only now. */
+  /** Returns an action that loads a module and then calls its function `name`. */
   const run =
     <N extends string>(load: () => Promise<Record<NoInfer<N>, Run>>, name: N) =>
     async (...given: unknown[]): Promise<void> =>
-      done((await (await load())[name](...(given.slice(0, -1) as never[]))) ?? DONE) // the last one is the command itself
+      done((await (await load())[name](...(given.slice(0, -1) as never[]))) ?? DONE) // the last argument is the command itself
 
   program.commandsGroup('Crawl:')
   command('demo', 'Crawl a small synthetic web on loopback, and audit that crawl')
@@ -342,7 +342,7 @@ Settings come from the environment. The first ones to know:
 
 Exit codes: 0 done · 1 failed · 2 wrong usage or settings · 3 stopped by a limit or Ctrl-C, the rest is stored`
 
-/** Parses a whole number. */
+/** Returns a parser of whole numbers from `least` to `most`. */
 function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -353,7 +353,7 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) =>
   }
 }
 
-/** An option whose value is a setting, or the word that removes it. */
+/** An option whose value is a setting, or `none`, which removes the setting. */
 const removable = (flags: string, description: string, read: (text: string) => unknown): Option =>
   new Option(flags, `${description}; none removes it`).argParser((text) => (text === 'none' ? 'none' : read(text)))
 

@@ -14,11 +14,11 @@ import {
 /** `obey`: its rules count · `open`: no restriction · `closed`: nothing may be fetched until it answers properly */
 export type Meaning = { profile: ProfileName; kind: 'obey' | 'open' | 'closed' }
 
-/** Reads it as the very first answer of its site, without an earlier copy. */
+/** The meaning of an answer to a first fetch, without an earlier copy; `closed` if `event` is undefined. */
 export const meaningOf = (event: RobotsEvent | undefined, profile: ProfileName): Meaning =>
   (event && meaningIn(step(unknownOrigin, event, 0), profile, 0)) ?? { profile, kind: 'closed' }
 
-/** The state of a site as a profile reads it; undefined: it must be fetched first. */
+/** The meaning of a site's robots state under a profile; undefined: robots.txt must be fetched first. */
 export function meaningIn(state: RobotsState, profile: ProfileName, now: number): Meaning | undefined {
   const policy = policies[profile]
   if (needsRules(state, policy, now) !== undefined) return { profile, kind: 'obey' }

@@ -20,14 +20,14 @@ export type RoleEvent =
   | { kind: 'line'; name: string; line: RoleLine; starting: boolean }
   | { kind: 'died'; name: string; pid: number; how: string; againInMs: number }
 
-/** That port and no other; `usual`: that port, or any free one if it is taken. */
+/** A number: only that port; `usual`: that port, or any free one if it is taken. */
 export type PortWish = number | { usual: number }
 
 export type RoleProcessOptions = {
   role: Role
   /** its name in logs, e.g. 'fetcher-2' */
   name: string
-  /** may arrive later: the process loads its modules meanwhile. If it is rejected, nothing is started */
+  /** may be a promise: the process loads its modules meanwhile, and is killed if the promise is rejected */
   env: NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
   /** port of its HTTP side; 0 or absent: any free one */
   port?: PortWish
@@ -35,14 +35,14 @@ export type RoleProcessOptions = {
 }
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
-/** For a start that hangs, counted from when its environment is known, on a machine that may be very busy; a failed start is reported sooner. */
+/** Longest start, from when the environment is known, on a machine that may be very busy; a process that ends is reported sooner. */
 const READY_MS = 90_000
-/** The first restart follows after 0.5 s, each further one after twice the time; a minute without a crash resets it. */
+/** The first restart follows after 0.5 s, each further one after twice the time, up to 10 s; a minute without a crash resets this. */
 const FIRST_BACK_OFF_MS = 500
 const LAST_BACK_OFF_MS = 10_000
 const FORGIVEN_AFTER_MS = 60_000
 const LAST_WORDS_LINES = 20
-/** Messages until this long after it is ready are about its settings; its logger may be that late. */
+/** Messages until this long after a process is ready count as messages about its settings, because its logger may be late. */
 const STARTING_MS = 1_000
 
 export class RoleProcess {
@@ -71,7 +71,7 @@ export class RoleProcess {
     return this.#child?.exitCode === null && this.#child.signalCode === null ? this.#child.pid : undefined
   }
 
-  /** @throws CommandError, or UsageError for wrong settings, with its last output when it ends, or stays silent, instead of getting ready */
+  /** @throws UsageError for wrong settings, CommandError with its last output if the process ends, and if it is not ready in time */
   async start(): Promise<void> {
     const child = await this.#launch().catch(async (error: unknown) => {
       if (typeof this.#options.port !== 'object') throw error
@@ -135,10 +135,10 @@ export class RoleProcess {
           .join('\n')
           .replace(/^decorum: /, '')
         const why = words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`
-        throw code === USAGE ? new UsageError(why) : new CommandError(why) // its settings are its parent's
+        throw code === USAGE ? new UsageError(why) : new CommandError(why) // the parent passed its settings on, so it used them wrongly too
       },
       (error: unknown) => {
-        throw new CommandError(`${name} could not be started: ${messageOf(error)}`) // no process or file descriptor is left
+        throw new CommandError(`${name} could not be started: ${messageOf(error)}`) // such as: no process or file descriptor is left
       },
     )
     const late = Promise.resolve(this.#options.env).then(async () => {
@@ -156,7 +156,7 @@ export class RoleProcess {
     return child
   }
 
-  /** A crash after the start leads to a restart, later each time, until stop() is called. */
+  /** Restarts the process after each crash, after longer and longer pauses, until stop() is called. */
   #watch(child: ChildProcess, since: number): void {
     const revive = async (code: number | null, signal: NodeJS.Signals | null) => {
       if (this.#stopping.signal.aborted) return
@@ -186,7 +186,7 @@ export class RoleProcess {
 const FORK = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true } satisfies ForkOptions
 
 function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.ProcessEnv): ChildProcess {
-  // the proxy fetches in its main process
+  // the proxy fetches in its main process, for which a small heap would cost CPU
   const execArgv = args[0] === 'proxy' ? process.execArgv : withSmallHeap(process.execArgv)
   if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, execArgv, env: forkEnv({ ...env, ...own }) })
   const { child, begin } = forkEarly(CLI, args, { ...FORK, execArgv })
@@ -197,7 +197,7 @@ function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.Pr
   return child
 }
 
-/** Kills it with its children: a fetching process that is loading its modules, or is frozen, would not notice at once that its parent has ended. */
+/** Kills a process with its children: a fetching process that is frozen or loading its modules would notice its parent's end late. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   try {

@@ -8,7 +8,7 @@ import { warn, writeLines } from './terminal.ts'
 export async function runCommand(args: string[]): Promise<number> {
   try {
     const [word] = args
-    // A role as containers and fleets start it: it needs no parser, and loading that with all commands takes 20 ms of CPU
+    // Containers and fleets start a role by its name alone: that needs no parser, whose modules take 20 ms of CPU to load
     if (args.length === 1 && isRole(word)) return await (await import('./commands/role.ts')).runRole(word)
     const present = presentForm(args)
     if (present !== undefined) throw new UsageError(present)

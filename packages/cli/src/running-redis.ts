@@ -3,11 +3,11 @@ import { dataFolder, fleetAt } from '@decorum/client/fleet-here'
 import { crawlsFolder } from './crawl-note.ts'
 import { CommandError } from './exit.ts'
 
-/** Its address; undefined when none is named and none runs. */
+/** The URL of that Redis; undefined when REDIS_URL is not set and this user runs no fleet. */
 export const knownRedis = async (env: NodeJS.ProcessEnv): Promise<string | undefined> =>
   env.REDIS_URL?.trim() || (await fleetAt(dataFolder(env)))?.url
 
-/** The same of this process. No other setting is read, so none that is wrong keeps a command from acting. @throws CommandError when there is none */
+/** The URL for this process. No other setting is read, so a wrong one does not stop a command. @throws CommandError when no fleet runs */
 export async function runningRedis(): Promise<string> {
   const url = await knownRedis(process.env)
   if (url !== undefined) return url
@@ -15,8 +15,8 @@ export async function runningRedis(): Promise<string> {
 }
 
 /**
- * The settings with which a role process joins this user's running fleet, which keeps its pages where that fleet does; empty when none runs,
- * or REDIS_URL names another.
+ * The settings with which a role process joins this user's running fleet and keeps pages where that fleet does; {} when no fleet runs, or
+ * REDIS_URL names another Redis.
  */
 export async function joinFleet(env: NodeJS.ProcessEnv): Promise<{ REDIS_URL?: string; DECORUM_CRAWLS?: string }> {
   const folder = dataFolder(env)

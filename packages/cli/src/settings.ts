@@ -1,7 +1,7 @@
 /** Settings that the command reads itself; each role reads and checks its settings separately. */
 import { agentsOf, readSettings, SETTINGS, schemaOf } from '@decorum/config'
 
-/** Like the settings of a role, without those that a command does not need: it starts a Redis, and chooses its ports. */
+/** REDIS_URL and PORT are optional, because a command may start a Redis and choose its ports. */
 const Settings = schemaOf('command').partial({ REDIS_URL: true }).extend({
   PORT: SETTINGS.PORT.schema.unwrap().optional(),
 })
@@ -19,7 +19,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv) {
     partitions: c.DECORUM_PARTITIONS,
     agents: agentsOf(c),
     allowAddresses: c.DECORUM_ALLOW_ADDRESSES,
-    /** time until the lane of a lost fetcher is due, ms */
+    /** time until the lease of a lost fetcher ends, ms; its lane is due after the quarantine */
     leaseMs: c.LEASE_MS,
     quarantineMs: c.QUARANTINE_MS,
     /** a draining fleet completes its leases within this, ms */
@@ -33,7 +33,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv) {
   }
 }
 
-/** Says, before anything is sent, which agent visits, and which addresses are allowed that the guard would refuse. */
+/** Lines to print before anything is sent: the User-Agent, and allowed addresses that the address guard would otherwise refuse. */
 export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] {
   const { default: agent } = agents
   const opened = allowAddresses === '' ? [] : [`opened: DECORUM_ALLOW_ADDRESSES=${allowAddresses}`]

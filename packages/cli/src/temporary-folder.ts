@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandError, messageOf } from './exit.ts'
 
-/** Makes a folder that lasts as long as this process, however that ends by itself. @throws CommandError that names TMPDIR, which may be wrong */
+/** Makes a folder that is removed when this process exits, unless a signal kills it. @throws CommandError that names TMPDIR */
 export function temporaryFolder(command: string): string {
   try {
     const folder = mkdtempSync(join(tmpdir(), `decorum-${command}-`))

@@ -12,7 +12,7 @@ export function printText(text: string, to: Terminal = process.stdout): void {
   to.write(`${shown(text)}\n`)
 }
 
-/** The same on stderr, for everything that is not the command's result. */
+/** Like `printText`, but on stderr, for everything that is not the command's result. */
 export const warn = (text: string): void => printText(text, process.stderr)
 
 /** Reports progress on stderr, the first at once, and then one line a second. */
@@ -30,7 +30,7 @@ export function printStyled(text: string, to: Terminal = process.stdout): void {
   to.write(shownStyled(text))
 }
 
-/** Replaces the line of the cursor. */
+/** Replaces the line in which the cursor is. */
 export function rewriteLine(text: string, to: Terminal): void {
   to.write(`\r\u001b[2K${shownStyled(text)}`)
 }
@@ -65,7 +65,7 @@ export function writeLines(lines: string): Promise<void> {
 /** The lines of a text as a terminal shows them. */
 export const shown = (text: string): string => text.split('\n').map(printable).join('\n')
 
-/** Output of `styleText` used here: bold, dim, red, green, and their ends. */
+/** The escape sequences of `styleText` that this command uses: bold, dim, red, green, and their ends. */
 const ESCAPE = '\u001b'
 const STYLE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|33|39)m)`)
 

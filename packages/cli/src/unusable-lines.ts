@@ -1,5 +1,5 @@
 /**
- * Lines of a list that are no URL which can be requested, such as `example.com/x`. A missing scheme is not guessed
+ * Lines of a list that cannot be requested, such as `example.com/x`. A missing scheme is not guessed
  * (docs/decisions/0033-octets-become-text.md): the line ends as `invalid`, and the user gets a hint how to write it.
  */
 import { printable, readUrl } from '@decorum/protocol'
@@ -8,7 +8,7 @@ import { some } from './say.ts'
 
 const HOST_FIRST =
   /^(?:\/\/)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*\.?|(?:\d{1,3}\.){3}\d{1,3}|localhost)(?::(\d{1,5}))?(?:[/?#]|$)/iu
-/** Names of machines that seldom have a certificate. */
+/** IPv4 addresses and localhost, which seldom have a certificate. */
 const WITHOUT_TLS = /^(?:[\d.]+|localhost)$/i
 
 /** The probable URL; undefined: adding a scheme gives no URL. */
@@ -21,7 +21,7 @@ export function withScheme(text: string): string | undefined {
 
 const shown = (text: string): string => printable(text.slice(0, 200))
 
-/** Why a text cannot be requested, and the URL that is probably meant; undefined: it can. */
+/** Why a text cannot be requested, and the URL that is probably meant; undefined: it can be requested. */
 export function refusalOf(text: string): string | undefined {
   const at = readUrl(text)
   if (!('refused' in at)) return undefined
@@ -43,7 +43,7 @@ export class UnusableLines {
     return false
   }
 
-  /** undefined: each line can be requested */
+  /** A report of the unusable lines; undefined: every line can be requested. */
   sentence(): string | undefined {
     if (this.#count === 0) return undefined
     const lines = some(this.#count, 'line ends as invalid', 'lines end as invalid')

@@ -8,7 +8,7 @@ const CALL_MS = 5_000
 
 /**
  * @param url  default: the Redis of the running fleet
- * @throws LedgerUnavailableError with the reason why there is none · LedgerUnfitError when it cannot be used · errors of `work`
+ * @throws LedgerUnavailableError with the reason why Redis does not answer · LedgerUnfitError when it cannot be used · errors of `work`
  */
 export async function withRedis<T>(work: (redis: RedisLink) => Promise<T>, url?: string): Promise<T> {
   const redis = linkTo(url ?? (await runningRedis()), { away: 'fail', lazyConnect: true })

@@ -55,7 +55,7 @@ function eta(left: number, donePerMinute: number | undefined, sites: Site[]): nu
   return Math.max(byPace, bySilence)
 }
 
-/** No note while a checked lane is due: its URLs wait for a fetcher, not for politeness. */
+/** No note on delays while a checked lane is due: its URLs wait for a fetcher, not for politeness. */
 function noteOf(view: CrawlView, left: number, inFlight: number): string | undefined {
   if (view.kind === 'unavailable') return 'Redis does not answer; nothing new is sent until it does'
   if (left === 0) return undefined
