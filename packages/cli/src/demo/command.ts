@@ -69,7 +69,7 @@ async function recordFolder(keep: string | undefined): Promise<string> {
   }
 }
 
-/** Redis, the fleet, the crawl; all ended when it resolves, and the record complete. */
+/** Runs Redis, the fleet and the crawl. When it resolves, all of them have ended and the record is complete. */
 async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal): Promise<CrawlEnd> {
   const candidates = demoUrls(web.origins)
   const addresses = Object.values(web.origins).map((origin) => new URL(origin))
@@ -82,7 +82,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
   try {
     screen.fact('Redis', `${redis.place}, its data in a temporary folder`)
     const started = performance.now()
-    const troubles: string[] = [] // printed at the end, for the line that moves
+    const troubles: string[] = [] // printed at the end, because the progress line moves
     const fleet = await startFleet({
       env: isolatedEnv(redis.url, DEMO_AGENTS, DEMO),
       gateways: GATEWAYS,
@@ -123,7 +123,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
   }
 }
 
-/** What the rest waits for. With a crawl-delay of 100 s, long waits are normal. */
+/** Names the sites whose URLs still wait. With a crawl-delay of 100 s, long waits are normal. */
 function waitingFor(web: WebProcess, urls: string[]): string {
   const waiting = Object.entries(web.origins).filter(([, origin]) => urls.some((url) => url.startsWith(`${origin}/`)))
   if (waiting.length === 0) return 'done'
@@ -154,7 +154,7 @@ type Ending = {
   folder: string
 }
 
-/** Tables, a last sentence, the exit code. */
+/** Prints the tables and a last sentence. @returns the exit code */
 function conclude({ crawled, report, web, screen, options, seconds, folder }: Ending): ExitCode {
   const { urls, targets, outcomes, byKind, wrong } = crawled.sums
   const sum = urls + targets

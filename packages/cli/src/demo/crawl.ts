@@ -23,7 +23,7 @@ export type CrawlEnd = {
 
 const PROGRESS_MS = 250
 
-/** @throws FrontierUnavailableError when Redis is away */
+/** @throws FrontierUnavailableError when Redis does not answer */
 export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   const { redisUrl, urls, limitMs, signal, onProgress } = options
   const state = demoTally(urls)
@@ -33,7 +33,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
     for (const outcome of outcomes) state.record(outcome)
     if (state.complete) end.abort()
   }).finally(() => end.abort())
-  collecting.catch(() => undefined) // heard below
+  collecting.catch(() => undefined) // awaited below
   const show = () => onProgress(state.sums, state.waiting)
   const ticker = setInterval(show, PROGRESS_MS)
   try {

@@ -1,4 +1,4 @@
-/** What each kind of site saw, from the audit's lanes, as a table. */
+/** A table of the requests that each kind of site received, and of its delays, from the audit's lanes. */
 import { styleText } from 'node:util'
 import type { Report } from '@decorum/audit'
 import { KINDS, kindOf } from './sites.ts'

@@ -1,4 +1,4 @@
-/** What the demo shows while it runs: a few lines to read, and one that moves. */
+/** The output of the demo while it runs: a few lines to read, and a moving progress line. */
 import { styleText } from 'node:util'
 import { printable } from '@decorum/protocol'
 import { printStyled, rewriteLine } from '../terminal.ts'
@@ -8,7 +8,7 @@ export type Screen = ReturnType<typeof screenOn>
 const BAR = 28
 const PIPE_EVERY_MS = 5_000
 
-/** @param out  people's stream; a moving line only on a terminal */
+/** @param out  stream for people; the progress line moves only on a terminal */
 export function screenOn(out: NodeJS.WriteStream) {
   let moving = false
   let lastPrinted = performance.now()
@@ -18,17 +18,17 @@ export function screenOn(out: NodeJS.WriteStream) {
     moving = false
   }
   return {
-    /** One line of its own. */
+    /** Prints a line. */
     line: (text = '') => {
       settle()
       printStyled(`${text}\n`, out)
     },
-    /** A fact: name and text in two columns. */
+    /** Prints a fact: name and text in two columns. */
     fact: (name: string, text: string) => {
       settle()
       printStyled(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${printable(text)}\n`, out)
     },
-    /** The line that moves; on a pipe it is printed now and then. */
+    /** Redraws the progress line on a terminal; on a pipe prints it every 5 s. */
     progress: (done: number, all: number, text: string) => {
       const count = `${String(done).padStart(String(all).length)} of ${all} outcomes`
       if (out.isTTY) {

@@ -1,6 +1,6 @@
 /** The demo's settings: those of a real fleet, with its times scaled so that an outage fits into half a minute. */
 export const DEMO = {
-  DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16', // those of the sites (web.ts); nothing else private is visited
+  DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16', // addresses of the sites (web.ts); no other private address is visited
   DEFAULT_DELAY_MS: 200,
   MAX_DELAY_MS: 10_000,
   FETCH_DEADLINE_MS: 4_000,
@@ -11,5 +11,5 @@ export const DEMO = {
 }
 export const GATEWAYS = 2
 export const FETCHERS = 3
-/** A crawl that has not ended by then has failed. */
+/** A crawl that takes longer has failed. */
 export const LIMIT_MS = 75_000

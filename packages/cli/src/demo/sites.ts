@@ -1,12 +1,12 @@
 /**
- * The demo's web: what sites do to crawlers, kind by kind, and what should become of each URL. No request leaves this
- * machine. `expect` is what a newcomer may check the outcome against; the audit does not read it.
+ * The demo's web: how each kind of site treats crawlers, and the expected outcome of each URL (`expect`). No request leaves
+ * this machine. The audit does not read `expect`.
  */
 import { MAX_PATH_BYTES, type OutcomeKind } from '@decorum/protocol'
 import { defined } from '@decorum/runtime/defined'
 import type { Script, Site } from '../synthetic-web/index.ts'
 
-/** One URL for the crawl. `lifeMs`: it gives up waiting after so long. */
+/** One URL for the crawl. `lifeMs`: its candidate expires after this time. */
 export type DemoUrl = { url: string; agent: string; expect: OutcomeKind; lifeMs?: number }
 
 /** Sites of one kind: their behaviour, and the URLs that the frontier has of each. */
@@ -43,12 +43,12 @@ const [FIRST, SECOND] = ['demobot', 'demobot-images']
 const PATIENCE_MS = 18_000
 
 const rules = (...lines: string[]): Script => ({ body: `${lines.join('\n')}\n`, type: 'text/plain' })
-/** An item for each number from 1. */
+/** Items for the numbers from 1 to `count`. */
 const each = <T>(count: number, item: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => item(n + 1))
 const pages = (count: number, expect: OutcomeKind = 'fetched') =>
   each(count, (n): [string, OutcomeKind] => [`/page-${n}`, expect])
 
-/** 600 KiB, of which crawlers read the first 500 KiB: a rule before the limit counts, one behind it does not. */
+/** 600 KiB, of which crawlers read the first 500 KiB: a rule before the limit counts, a rule after it does not. */
 const hugeRobots = (): Script => {
   const filler = each(15_000, (n) => `# ${'filler '.repeat(5)}${n}`)
   return rules('User-agent: *', 'Disallow: /early/', ...filler, 'Disallow: /late/')
@@ -229,12 +229,12 @@ export const BAD_URLS: DemoUrl[] = [
   { url: 'http://127.40.0.1:25/', agent: FIRST, expect: 'failed' },
 ]
 
-/** Every site, with its kind and its number among those. */
+/** Every site, with its kind and its number among the sites of this kind. */
 const SITES = KINDS.flatMap((kind) => each(kind.count, (n) => ({ name: `${kind.name}-${n}`, kind, n })))
 
 export const demoSites = (): Site[] => SITES.map(({ name, kind, n }) => ({ name, ...kind.site(n) }))
 
-/** Every URL of the demo, mixed as a frontier mixes them: round and round the sites. */
+/** Every URL of the demo, in the order of a frontier that takes one URL of each site in turn. */
 export function demoUrls(origins: Record<string, string>): DemoUrl[] {
   const bySite = SITES.map(({ name, kind: { urls, lifeMs } }) =>
     urls.map(([path, expect, agent = FIRST]) => ({
@@ -246,7 +246,7 @@ export function demoUrls(origins: Record<string, string>): DemoUrl[] {
   return [...each(longest, (n) => bySite.flatMap((urls) => urls.slice(n - 1, n))).flat(), ...BAD_URLS]
 }
 
-/** The kind of site that an origin is; undefined for others. */
+/** Returns a function that gives the kind of an origin's site; undefined for other origins. */
 export function kindOf(origins: Record<string, string>): (origin: string) => Kind | undefined {
   const byOrigin = new Map(SITES.map(({ name, kind }) => [origins[name] ?? '', kind]))
   return (origin) => byOrigin.get(origin)

@@ -3,7 +3,7 @@ import type { Outcome, OutcomeKind } from '@decorum/protocol'
 import { reasonOf, Tally } from '../crawl/tally.ts'
 import type { DemoUrl } from './sites.ts'
 
-/** What redirects of the demo lead to. */
+/** Expected outcomes of the redirects' targets, by path. */
 const TARGETS: Record<string, OutcomeKind> = {
   '/welcome': 'disallowed',
   '/hidden': 'disallowed',
@@ -12,11 +12,11 @@ const TARGETS: Record<string, OutcomeKind> = {
 
 export type DemoSums = {
   urls: number
-  /** redirect targets, candidates of their own */
+  /** number of redirect targets, which are separate candidates */
   targets: number
   outcomes: number
   byKind: Record<string, number>
-  /** sentences: an outcome twice, of an unknown id, or another than expected */
+  /** faults as sentences: a second outcome, an unknown id, or an unexpected kind */
   wrong: string[]
 }
 

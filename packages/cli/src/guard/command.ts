@@ -77,7 +77,7 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
   }
 }
 
-/** The proxy's counts. Not read by `fetch`, which the environment may send through another proxy. */
+/** Reads an answer of the proxy itself. Without `fetch`, which the environment may send through another proxy. */
 async function textOf(port: number, path: string): Promise<string> {
   const request = http.get({ host: '127.0.0.1', port, path, agent: false, timeout: ANSWER_MS })
   request.once('timeout', () => request.destroy(new Error('it does not answer')))

@@ -1,9 +1,9 @@
 /** The environment of a guarded command: the address of the proxy, under every name that clients read. Pure. */
 
-/** Variables that would send requests around the proxy, or to another one. */
+/** Variables that would make requests bypass this proxy or use another one. */
 const OTHER_WAYS = ['no_proxy', 'all_proxy', 'ftp_proxy']
 
-/** @param login  agent and crawl, in the proxy's form; '': the first agent */
+/** @param login  user name from `loginOf`; '': the first agent */
 export function guardedEnv(env: NodeJS.ProcessEnv, port: number, login: string): NodeJS.ProcessEnv {
   const proxy = `http://${login === '' ? '' : `${login}:@`}127.0.0.1:${port}`
   const given = { ...env }
@@ -16,10 +16,10 @@ export function guardedEnv(env: NodeJS.ProcessEnv, port: number, login: string):
     given[name] = proxy
     given[name.toUpperCase()] = proxy
   }
-  given.NODE_USE_ENV_PROXY = '1' // Node's http and fetch read the others only then
+  given.NODE_USE_ENV_PROXY = '1' // without it, Node's http and fetch ignore the other variables
   return given
 }
 
-/** The user name in the address of the proxy. */
+/** The user name in the address of the proxy, which names agent and crawl. */
 export const loginOf = (agent: string | undefined, crawl: string | undefined): string =>
   crawl === undefined ? (agent ?? '') : `${agent ?? ''}+${crawl}`

@@ -1,4 +1,4 @@
-/** The guarded command: it gets this terminal and the signals that reach this process, and its end ends the guard. */
+/** Runs the guarded command: it gets this terminal and the signals that reach this process; when it ends, the guard ends. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { messageOf } from '../exit.ts'
@@ -12,7 +12,7 @@ const NOT_RUN = 126
 const BY_SIGNAL = 128
 
 /**
- * @param umask  that the operator had set
+ * @param umask  the operator's umask, for the command
  * @returns its exit code, or the one that a shell would give: for the signal that ended it, and for a command that cannot be run
  */
 export function runGuarded(
@@ -23,14 +23,14 @@ export function runGuarded(
   return new Promise((resolve) => {
     let child: ChildProcess | undefined
     const pass = (signal: NodeJS.Signals) => {
-      // A terminal also sends it to the command, which would take a second one as an order to stop at once.
+      // A terminal also sends the signal to the command, for which a second one may mean to stop at once.
       if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
       child?.kill(signal)
     }
     // Set up before the command runs: a signal in between would end this process, and leave the command without a proxy. Node calls `pass`
     // after all of this is done.
     for (const signal of SIGNALS) process.on(signal, pass)
-    // However this process ends, without the proxy every request of the command would fail
+    // Whenever this process exits, it ends the command: without the proxy, every request of the command would fail
     const endCommand = () => void child?.kill('SIGTERM')
     process.once('exit', endCommand)
     const end = (code: number, hasRun = true) => {

@@ -6,9 +6,9 @@ import { some } from '../say.ts'
 /** The proxy's answer to `/v1/counts`. */
 export type ProxyCounts = { all: Counts; refusals: Record<string, number>; sites: Record<string, Counts> }
 
-/** Most sites listed; further ones count only in the first line. */
+/** Up to this many sites are all listed. */
 const FEW_SITES = 10
-/** Sites to which nothing was sent are listed, because the reader looks for what was refused. */
+/** Of more sites, only those with more requests refused than sent are listed, at most this many; the first line counts all. */
 const MOST_REFUSED = 10
 
 export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
@@ -23,7 +23,7 @@ export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
   return [first, ...shown.map(([site, counts]) => `  ${printable(site)}: ${line(counts)}`)].join('\n')
 }
 
-/** The ends of the requests, whose sum is their number, and how many of them waited before that. */
+/** How the requests ended, in parts that add up to all of them, and how many of them waited. */
 function line({ requests, held, heldMs, sent, refused, robots }: Counts, ofSent = '', ofRefused = ''): string {
   const gone = requests - sent - refused - robots
   const rest = [

@@ -21,7 +21,7 @@ const NAMES = [
   'NIX_SSL_CERT_FILE',
 ] as const
 
-/** @param certificate  of the authority, PEM. @returns variables for the command */
+/** @param certificate  the authority's certificate, PEM. @returns environment variables for the command */
 export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const folder = temporaryFolder('guard')
   const write = async (name: string, text: string): Promise<string> => {
@@ -30,9 +30,9 @@ export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): P
     return path
   }
   const bundle = await write('roots.pem', [await rootsOf(env), certificate].join('\n'))
-  // Node adds its file to the built-in roots, so the file named before must be included. Ours comes first: `openssl x509` reads the first one
+  // Node adds these certificates to its roots. The user's file is included; the authority is first, because `openssl x509` reads only one
   const extra = await write('extra.pem', [certificate, await read(env.NODE_EXTRA_CA_CERTS)].join('\n'))
-  // wget has no variable for it; this file replaces the user's, whose lines come first
+  // wget has no variable for roots; WGETRC replaces the user's file, so its lines are copied first
   const own = await read(env.WGETRC ?? join(homedir(), '.wgetrc'))
   const wgetrc = await write('wgetrc', `${own}\nca_certificate = ${bundle}\n`)
   return { ...Object.fromEntries(NAMES.map((name) => [name, bundle])), NODE_EXTRA_CA_CERTS: extra, WGETRC: wgetrc }
