@@ -31,15 +31,15 @@ export type AuditOptions = {
   maxDelayMs?: number
   /** agents of one fleet, which shares its robots rules: path or inline JSON, as DECORUM_AGENTS; others are left out */
   agents?: string
-  /** all lines are of this one agent, whatever their User-Agent */
+  /** the one agent to which all lines are attributed, whatever their User-Agent */
   agent?: string
-  /** the one crawler to judge, by a name in its User-Agent; others are left out */
+  /** a name in the User-Agent of the only crawler to judge; requests of others are left out */
   only?: string
   /** how rules are read (decorum) */
   profile?: ProfileName
   /** the host of the access log, when its lines do not name it */
   origin?: string
-  /** the logs continue older ones: rules from there may be known for a day */
+  /** the logs continue older ones: for a day, the crawler may use rules that it fetched before */
   continues?: boolean
   /** first retry of an unreachable robots.txt, ms, if it differs from the profile's */
   robotsRetryMs?: number
@@ -49,7 +49,7 @@ export type AuditOptions = {
   stops?: string
   /** policies of sites: output of `decorum config policies --json`; absent: none */
   sitePolicies?: string
-  /** how many lanes are listed (10) and drawn (20) */
+  /** number of lanes that the text report lists (10) */
   lanes?: number
   /** file for the report as an HTML page; '-': standard output */
   html?: string
@@ -59,7 +59,7 @@ export type AuditOptions = {
   schema?: boolean
 }
 
-/** Most lanes that the HTML page draws. */
+/** Largest number of lanes that the HTML page draws. */
 const LANES_DRAWN = 20
 
 /**

@@ -61,13 +61,13 @@ const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({
 
 type Found = Omit<RobotsAnswer, 'event'> & {
   meanings: Meaning[]
-  /** state of the running fleet; absent: no fleet runs */
+  /** the running fleet's state of the origin; absent: no fleet runs */
   view?: OriginView
 }
 
 const TRIES = 3
 
-/** The running fleet's state of the origin; otherwise its robots.txt is fetched, by the fleet or, if none runs, by this command. */
+/** The answer that the running fleet has recorded; else robots.txt is fetched, by the fleet or, if none runs, by this command. */
 async function findRules(
   origin: string,
   profiles: ProfileName[],
@@ -105,7 +105,7 @@ async function findRules(
   }
 }
 
-/** Whether the delay was set by an operator or by the policy of the site. */
+/** Gives the delay in force if an operator or the policy of the site decides it; undefined if the rules or the agent decide. */
 const inForce =
   (view: OriginView, agent: Agent): NonNullable<CheckQuestion['inForce']> =>
   ({ delayMs, decidedBy, site }) => {
@@ -119,7 +119,7 @@ const inForce =
 
 const ALONE = 'No fleet is running here, so this request did not wait for a lane.'
 
-/** undefined: robots.txt has to be fetched first. */
+/** The answer and rules that the fleet has recorded; undefined: robots.txt has to be fetched first. */
 async function knownToFleet(
   ledger: LedgerWithViews,
   { origin, state, now }: OriginView,

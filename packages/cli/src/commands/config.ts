@@ -93,7 +93,7 @@ export async function configRollback(to: number | undefined, options: ChangeOpti
   })
 }
 
-/** With --json the policies of every version that is kept: input of `decorum audit --site-policies`. */
+/** Prints the policies in force; with --json, those of every kept version, as input of `decorum audit --site-policies`. */
 export function configPolicies({ json }: ConfigOptions): Promise<void> {
   return withRedis(async (redis) => {
     const versions = (await readHistory(redis)).map(({ version, at, by, reason, values }) => ({
@@ -122,7 +122,7 @@ async function change(
     printResult(json, { version, changed: [] }, `nothing changes: version ${version} says the same`)
     return DONE
   }
-  // no process uses a setting that is still undecided
+  // a setting without a value can be set while processes run: none of them uses it yet
   const identity = changed.filter(
     ({ change: needs, setting }) => needs === 'identity' && current?.values[setting] !== undefined,
   )
@@ -145,7 +145,7 @@ async function change(
   return DONE
 }
 
-/** Asks on a terminal; elsewhere --yes must be given beforehand. */
+/** Asks on a terminal whether to apply the change. @throws UsageError where --yes is needed: without a terminal, or with --json */
 async function isWanted(json: boolean | undefined): Promise<boolean> {
   if (json || !process.stdin.isTTY || !process.stderr.isTTY)
     throw new UsageError('there is no terminal to confirm the change on: --yes applies it')
@@ -160,14 +160,14 @@ async function isWanted(json: boolean | undefined): Promise<boolean> {
 /** @throws UsageError when it cannot be read · SettingsError naming what is wrong in it */
 const readFileOf = async (file: string): Promise<unknown> => readConfigFile(file, await bytesOf(file))
 
-/** Counts the gateways and fetchers that run now. */
+/** Number of processes that run now, without consoles. */
 async function membersOf(redis: RedisLink): Promise<number> {
   const { tags } = await readTags(redis)
   if (tags.length === 0) return 0
   return withFleetLedger(async ({ ledger }) => (await ledger.members()).filter(({ role }) => role !== 'console').length)
 }
 
-/** The configuration as a file for `apply`: all settings in the order of the table. */
+/** The configuration as a file for `apply`: all settings in the order of FLEET_SETTINGS. */
 const asYaml = (values: FleetValues): string =>
   stringify(
     Object.fromEntries(FLEET_SETTINGS.filter((name) => values[name] !== undefined).map((name) => [name, values[name]])),

@@ -40,7 +40,7 @@ export async function setCrawl(name: string, options: SetOptions): Promise<ExitC
   return change(name, made, options, options.for)
 }
 
-/** null removes the setting; undefined: the option was not given. */
+/** The options that were given, with null for `none`, which removes the setting; undefined: no option was given. */
 function wanted<T extends object>(typed: T): { [K in keyof T]?: Exclude<T[K], 'none'> | null } | undefined {
   const given = Object.entries(typed).filter(([, value]) => value !== undefined)
   if (given.length === 0) return undefined
@@ -50,7 +50,7 @@ function wanted<T extends object>(typed: T): { [K in keyof T]?: Exclude<T[K], 'n
 
 async function change(name: string, wanted: CrawlChange, options: Named, endsIn?: number | 'none'): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
-    // A crawl may be configured before any URL or reader names it.
+    // Only a change of state needs a known crawl: a crawl may be configured before any URL or reader names it.
     if (wanted.state !== undefined) await ledger.crawlBook.refresh()
     if (wanted.state !== undefined && !ledger.crawlBook.has(name)) throw noCrawl(name)
     const end = endsIn === undefined ? {} : { expiresAt: endsIn === 'none' ? null : Math.ceil(ledger.wall() + endsIn) }
@@ -70,7 +70,7 @@ async function change(name: string, wanted: CrawlChange, options: Named, endsIn?
 const noCrawl = (name: string): CommandError =>
   new CommandError(`there is no crawl '${name}': 'decorum crawls' lists those that there are`)
 
-/** @throws CommandError while it holds URLs, or has an active reader */
+/** @throws CommandError when there is no such crawl, or while it holds URLs or groups read it */
 export function forgetCrawl(name: string, { json }: Named): Promise<void> {
   return withFleetLedger(async ({ ledger }) => {
     const answer = await ledger.forgetCrawl(name)

@@ -10,7 +10,7 @@ import { printJson, printStyled } from '../terminal.ts'
 
 export type DoctorOptions = { json?: boolean; host: string[] }
 
-/** @returns  1 when something is bad */
+/** @returns  FAILED when a finding is bad, else DONE */
 export async function doctor({ json, host }: DoctorOptions): Promise<ExitCode> {
   readCliSettings(process.env) // wrong settings are reported first
   const findings = judge(

@@ -10,8 +10,8 @@ import { agentNamed } from '../typed.ts'
 import { UnusableLines } from '../unusable-lines.ts'
 
 /**
- * Longest line: a URL, an id and meta of the largest size, every character written as a JSON escape of six, as many languages do for
- * non-ASCII text.
+ * Longest line: a URL, an id and meta of the largest size, with every character as a JSON escape (six characters), which many languages
+ * write for non-ASCII text.
  */
 const MAX_LINE_CHARS = 128 * 1024
 

@@ -7,7 +7,7 @@ import { some } from '../say.ts'
 import { agentNamed } from '../typed.ts'
 import { type Accountable, recorded } from '../who.ts'
 
-/** What is printed when it is done, and which options it has. Actions that restrict or delete need a reason, which is recorded. */
+/** The text printed after each action, and its options. Actions that restrict or delete need a reason, which is recorded. */
 const ACTIONS = {
   pause: { done: 'paused: nothing is fetched, URLs wait', needsReason: true, hasEnd: true },
   resume: { done: 'resumed' },
@@ -23,7 +23,7 @@ const KINDS = Object.keys(ACTIONS) as Kind[]
 const flagOf = (kind: Kind): string => `--${kind === 'restoreDelay' ? 'restore-delay' : kind}`
 
 export type ActionOptions = Accountable & { [K in Exclude<Kind, 'delay'>]?: boolean } & {
-  /** ms */
+  /** new delay, ms; `for`: length of the action, ms */
   delay?: number
   for?: number
   agent?: string
@@ -87,7 +87,7 @@ function operationOf(
   now: number,
 ): Operation {
   const base = { origin, by, reason }
-  // to the ledger, the usual delay is one of 0 that has ended
+  // the ledger restores the usual delay by an operator's delay of 0 ms that has ended
   if (kind === 'delay' || kind === 'restoreDelay')
     return { ...base, action: 'delay', delayMs, until: now + (forMs ?? 0) }
   return { ...base, action: kind, ...defined({ until: forMs && now + forMs }) }

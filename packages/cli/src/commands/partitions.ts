@@ -10,7 +10,7 @@ import { withRedis } from '../with-redis.ts'
 
 export type PartitionsOptions = { json?: boolean; new?: boolean; restart?: boolean }
 
-/** @param number  undefined: only shows */
+/** @param number  new number of partitions; undefined: the present ones are shown */
 export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<void> {
   const { json } = options
   if (options.restart) return announceStop(json)
@@ -18,7 +18,7 @@ export async function partitions(number: number | undefined, options: Partitions
   return withRedis(async (redis) => {
     const { tags, retired } = await readTags(redis)
     if (options.new) {
-      // It becomes void as soon as a fleet has run there.
+      // The announcement becomes void as soon as a fleet has run on this Redis.
       if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
       await announceNew(redis)
       printResult(json, { new: true }, 'the next fleet that starts here within an hour does not wait')
@@ -40,7 +40,7 @@ export async function partitions(number: number | undefined, options: Partitions
   })
 }
 
-/** A lease that starts afterwards, in any process, withdraws the announcement. */
+/** Announces a restart of Redis. A lease that starts afterwards, in any process, withdraws the announcement. */
 async function announceStop(json: boolean | undefined): Promise<void> {
   return withFleetLedger(async ({ ledger }) => {
     const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))

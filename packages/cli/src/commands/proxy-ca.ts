@@ -1,4 +1,4 @@
-/** `decorum proxy ca DIR`: creates a certificate authority for permanent proxies. Only its user can read the key. */
+/** `decorum proxy ca DIR`: creates a certificate authority for permanent proxies. Only the user who creates it can read its key. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { entriesOf } from '@decorum/config'

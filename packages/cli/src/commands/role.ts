@@ -38,7 +38,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
 
   const starting = start(role, environment()).catch((error: unknown) => {
     if (!isStopping) throw error
-    return undefined // nothing has begun, and Ctrl-C has also reached the process that was being started
+    return undefined // a start that fails while it is stopped is no error: nothing has begun
   })
   const givenUp = stopRequested.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
   const service = await Promise.race([starting, givenUp])
@@ -60,12 +60,12 @@ export async function runRole(role: Role): Promise<ExitCode> {
   return DONE
 }
 
-/** The settings of the role: from its starter, and, unless that is a command with a fleet of its own, from this user's running fleet. */
+/** The role's environment: from its parent, and, unless the parent is a command that starts a fleet, from this user's running fleet. */
 async function environment(): Promise<NodeJS.ProcessEnv> {
   const env = await ownEnvironment()
   if (env.DECORUM_CRAWLS === undefined) {
     const { joinFleet } = await import('../running-redis.ts') // imported late: modules imported above are compiled at each start
-    Object.assign(env, await joinFleet(env)) // here, and for the process that a fetcher starts
+    Object.assign(env, await joinFleet(env)) // changes process.env, which the process that a fetcher starts inherits
   }
   return env
 }

@@ -9,7 +9,8 @@ import { printResult, warn } from '../terminal.ts'
 import { type Accountable, recorded } from '../who.ts'
 
 type Named = Accountable & { all?: boolean; file?: string; json?: boolean }
-export type StopOptions = Named & { until?: string /** ms */; for?: number }
+/** `for`: length of the stop, ms */
+export type StopOptions = Named & { until?: string; for?: number }
 
 export async function stop(names: string[], options: StopOptions): Promise<ExitCode> {
   const who = recorded(options)

@@ -28,7 +28,7 @@ export function top({ json, every }: TopOptions): Promise<void> {
 
 type Viewing = () => Promise<FleetStatus & { perSecond: number | undefined }>
 
-/** A view of the fleet, and the outcomes per second since the previous one. */
+/** Returns a function that reads the state of the fleet, with the outcomes per second since its previous call. */
 function viewOf(ledger: LedgerWithViews, outcomesLimit: number): Viewing {
   let before: { at: number; outcomes: number } | undefined
   return async () => {

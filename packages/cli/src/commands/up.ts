@@ -82,7 +82,7 @@ function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir
   return archiveDir ?? ((PAGE_SINK || 'warc') === 'warc' ? join(dataDir, 'pages') : '')
 }
 
-/** Describes the place of pages. */
+/** A phrase that says where pages are kept. */
 const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
   pageSink === 's3' ? `go to ${store} by way of ${folder}` : `kept in ${folder} (ARCHIVE_MAX_BYTES)`
 
@@ -95,7 +95,7 @@ function listener(print: Print): (event: RoleEvent) => void {
   }
 }
 
-/** Beyond loopback, permits are given only to holders of tokens. */
+/** Whether to start a permits service: beyond loopback, only if permits need a token. */
 export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
   !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
 
@@ -138,7 +138,7 @@ function introduce(
 }
 
 /**
- * The requested port, or the usual one if it is free.
+ * The requested port; without a request the usual one, or any free port if that is taken.
  * @throws CommandError when the requested port is taken
  */
 async function consolePort(requested: number | undefined): Promise<PortWish> {
