@@ -135,7 +135,7 @@ export class RoleProcess {
           .join('\n')
           .replace(/^decorum: /, '')
         const why = words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`
-        throw code === USAGE ? new UsageError(why) : new CommandError(why) // the settings came from the parent, whose user must correct them
+        throw code === USAGE ? new UsageError(why) : new CommandError(why) // the parent has the same settings
       },
       (error: unknown) => {
         throw new CommandError(`${name} could not be started: ${messageOf(error)}`) // such as: no process or file descriptor is left

@@ -38,7 +38,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
 
   const starting = start(role, environment()).catch((error: unknown) => {
     if (!isStopping) throw error
-    return undefined // a start that fails while it is stopped is no error: nothing has begun
+    return undefined // no error while stopping: nothing has begun, and Ctrl-C also reached the process that was being started
   })
   const givenUp = stopRequested.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
   const service = await Promise.race([starting, givenUp])
