@@ -28,7 +28,7 @@ export async function consoleLogin(env: NodeJS.ProcessEnv, folder: string): Prom
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
   if (/^[\w-]{24,}$/.test(kept)) return { user, password: kept, file }
   const password = randomBytes(18).toString('base64url')
-  await rm(file, { force: true }) // removes anything there, a link too
+  await rm(file, { force: true }) // removes whatever has this name, also a link
   await writeFile(file, `${password}\n`, { mode: 0o600, flag: 'wx' })
   return { user, password, file }
 }

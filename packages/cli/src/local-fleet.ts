@@ -67,7 +67,7 @@ export async function openLocalFleet(options: LocalFleetOptions) {
       /** The settings that the fleet has agreed on. */
       settings,
       ledger,
-      /** After its kill(), close() only stops Redis. */
+      /** After `fleet.kill()`, `close()` only has to stop Redis. */
       fleet,
       drain,
       /** Removes the crawl's note when the crawl is over, so that fetchers of other commands close its files. */

@@ -1,4 +1,4 @@
-/** Who makes a change, and why: recorded with it. */
+/** The author and the reason that are recorded with a change. */
 import { hostname, userInfo } from 'node:os'
 
 /** The options of every command that changes something for the fleet. */

@@ -23,7 +23,7 @@ import { readPoliciesFile } from '../policies-file.ts'
 import { warn, writeLines } from '../terminal.ts'
 
 export type AuditOptions = {
-  /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
+  /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for all other hosts */
   robots?: string
   /** minimum delay owed after each request, ms (1000) */
   delayMs?: number
@@ -35,7 +35,7 @@ export type AuditOptions = {
   agent?: string
   /** a name in the User-Agent of the only crawler to judge; requests of others are left out */
   only?: string
-  /** how rules are read (decorum) */
+  /** profile by which robots.txt is read (decorum) */
   profile?: ProfileName
   /** the host of the access log, when its lines do not name it */
   origin?: string

@@ -51,7 +51,7 @@ export function configHistory({ json }: ConfigOptions): Promise<void> {
   })
 }
 
-/** Prints every error of a file, and the changes it would make where a fleet is known; writes nothing. */
+/** Prints every error of a file, and the changes it would make if a fleet is known; writes nothing. */
 export async function configCheck(file: string, options: ConfigOptions): Promise<void> {
   const given = await readFileOf(file)
   const url = await knownRedis(process.env)
@@ -178,7 +178,7 @@ const linesOf = (changed: Difference[]): string[] =>
 
 const dated = (version: Version) => ({ ...version, at: new Date(version.at).toISOString() })
 
-/** Which version, when, by whom and why. */
+/** A line with number, time, author and reason of a version. */
 function headOf(one: Version): string {
   const { version, at } = dated(one)
   const { by, reason } = printableAll({ by: one.by, reason: one.reason })

@@ -70,7 +70,7 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
   return env
 }
 
-/** Modules are loaded even before the environment is known. */
+/** Loads the modules of the role while its environment is not known yet. */
 async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<RunningService> {
   env.catch(() => undefined) // awaited below
   switch (role) {

@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 /** The record of one situation. */
 export type Seen = {
-  /** requests to its sites without robots.txt, in order */
+  /** requests to its sites in order, except for robots.txt */
   requests: RequestLine[]
   /** requests to the site that notes headers */
   received: ReceivedHeaders[]

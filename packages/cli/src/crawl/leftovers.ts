@@ -24,7 +24,7 @@ const BATCH = 1_000
  * Waits until the gateways have stored the URLs of earlier runs, then checks which lines and targets are stored. A URL that is neither
  * stored nor among the outcomes read afterwards has been lost, or was never enqueued. The order matters: a line whose outcome came
  * between the check and the enqueueing would otherwise be fetched twice.
- * @param patienceMs  if no gateway stores anything for this long, the check is made anyway: a URL may then be fetched twice
+ * @param patienceMs  after this time the check is made even if gateways have not stored all URLs: a URL may then be fetched twice
  */
 export async function leftoversOf(
   folder: OutFolder,

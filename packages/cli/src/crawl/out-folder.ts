@@ -16,7 +16,7 @@ import { makeFolder, safeFolder } from '../local-redis/index.ts'
 const Note = z.object({
   /** prefix of every candidate's id */
   run: z.string(),
-  /** its name in the fleet; absent in folders of earlier versions: `default` */
+  /** name of the crawl in the fleet; absent in folders of earlier versions, where it was `default` */
   crawl: CrawlName.default(DEFAULT_CRAWL),
   /** absolute path; '-' for input that can be read only once (standard input, a pipe) and is copied */
   file: z.string(),

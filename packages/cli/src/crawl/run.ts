@@ -105,7 +105,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   async function wind(): Promise<void> {
     clearTimeout(limit)
     stop.abort()
-    crawl.input?.destroy() // it may be waiting for somebody to type
+    crawl.input?.destroy() // standard input may be a terminal that still waits for input
     await local.drain()
     await frontier.close()
     const [collected] = await Promise.allSettled([collecting, feeding, watching])
@@ -156,7 +156,7 @@ async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop
   } catch (error) {
     if (!stop.aborted) throw error
   }
-  if (stop.aborted) throw new Error('stopped before the list was read') // nothing waits for the list any more
+  if (stop.aborted) throw new Error('stopped before the list was read') // the end of the crawl is already decided
 }
 
 /**

@@ -24,7 +24,7 @@ export type StatusInput = {
   counts: Counts
   totalKnown: boolean
   view: CrawlView
-  /** recent outcomes per minute; undefined before anything is known */
+  /** recent outcomes per minute; undefined: not known yet */
   donePerMinute: number | undefined
   pagesPerMinute: number
 }
@@ -70,7 +70,7 @@ function noteOf(view: CrawlView, left: number, inFlight: number): string | undef
 /** Waits for a fetcher, or for a gateway to take its URLs in, not for politeness. */
 const isOpen = ({ why }: Site): boolean => why === undefined || ['due', 'late', 'idle'].includes(why.state)
 
-/** The numbers of a status for display: done first, ETA left out. */
+/** The numbers of a status for display, without the ETA; `done` is first. */
 export function partsOf(status: Status): string[] {
   return [
     `${status.done}/${status.total}${status.totalKnown ? '' : '+'} done`,

@@ -20,13 +20,13 @@ type Target = { isDone: boolean; url?: string; parent?: string }
 /** A redirect's target without an outcome, as a candidate. */
 export type WaitingTarget = { id: string; url: string; hops: number }
 
-/** Most redirects behind one candidate. */
+/** Longest chain of redirects from one line. */
 const MAX_HOPS = 10
 
 export class Tally {
   readonly #prefix: string
   #lines = 0
-  /** lines arrive in order, so one number says which of them have arrived */
+  /** number of the latest line; lines arrive in order, so all earlier ones have arrived */
   #lastLine = 0
   /** one bit per line number */
   #doneLines = new Uint8Array(1_024)

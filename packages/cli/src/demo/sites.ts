@@ -220,7 +220,7 @@ export const KINDS: Kind[] = [
   },
 ]
 
-/** URLs that cannot be fetched, as links found on pages often are. */
+/** URLs that cannot be fetched; pages often contain such links. */
 export const BAD_URLS: DemoUrl[] = [
   { url: 'javascript:void(0)', agent: FIRST, expect: 'invalid' },
   { url: 'ftp://127.40.0.1/file', agent: FIRST, expect: 'invalid' },

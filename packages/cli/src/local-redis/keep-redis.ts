@@ -125,7 +125,7 @@ async function guard(task: Task, log: (line: string) => void) {
   for (const handle of [child, child.channel, errors]) handle?.unref()
   return {
     first,
-    /** Resolves when Redis has ended, or other processes keep it. */
+    /** Resolves when Redis has ended, or the guardian reports that other processes still use it. */
     async release() {
       child.ref()
       child.kill('SIGTERM')

@@ -1,6 +1,6 @@
 /**
  * Names that at most one process of this machine holds at a time. The kernel frees a name however its holder ends,
- * so no stale lock is ever left. They are abstract socket addresses, which Linux has.
+ * so no stale lock is ever left. The names are abstract socket addresses, which only Linux has.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

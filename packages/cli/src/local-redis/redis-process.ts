@@ -23,7 +23,7 @@ export type RedisProcessOptions = {
   usualPort?: number
   /** Write an append-only file, synced each second. */
   appendonly: boolean
-  /** Every connection needs it. Redis reads it from its standard input: arguments can be seen by every user. */
+  /** Password that every connection needs. Redis reads it from its standard input: arguments can be seen by every user. */
   password?: string
   /** A program and its arguments, to which the command of the server is appended. */
   wrapper?: readonly string[]

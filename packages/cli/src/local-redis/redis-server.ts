@@ -19,7 +19,7 @@ export type EnsureRedisOptions = {
   url?: string
   /** Data folder of the embedded Redis, made if absent and kept; without one a temporary folder, removed at the end. */
   dataDir?: string
-  /** Where other commands find it; absent: it is not shared, as for a Redis in a temporary folder. */
+  /** Where other commands find this Redis; absent: it is not shared, such as a Redis in a temporary folder. */
   meeting?: Meeting
   /** Receives a line for people at each download or restart. */
   log: (line: string) => void

@@ -92,7 +92,7 @@ export function serve(
       method: request.method ?? '',
       path: request.url ?? '',
       start: received.start,
-      end, // right before the last byte is written: a client cannot have it sooner
+      end, // right before the last byte is written, so no client can have received it earlier
       status: response.headersSent || !cut ? status : 0,
       ...defined({ address: received.address, retryAfter: answer.retryAfter, location: answer.location }),
       ...(received.resolution > 0 ? { resolution: received.resolution } : {}),

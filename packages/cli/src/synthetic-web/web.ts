@@ -18,7 +18,7 @@ const UNHURRIED = { keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout:
 
 export type WebOptions = {
   sites: Site[]
-  /** file of the record, NDJSON; continued when it exists */
+  /** file of the record, NDJSON; an existing file is appended to */
   record: string
   /** the port of all sites, which have one address each; absent: any free port */
   port?: number
