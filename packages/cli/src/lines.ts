@@ -13,8 +13,8 @@ export type Line = {
   /** 1-based, comments and blank lines counted, as editors do */
   number: number
   /**
-   * without surrounding blanks, and without a comment or second column; an overlong line is cut one character above the limit, so that it is
-   * refused
+   * without surrounding blanks, and without a comment or second column; an overlong line is cut one character above the limit, so that it
+   * is refused
    */
   text: string
 }

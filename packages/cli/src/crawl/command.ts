@@ -41,7 +41,7 @@ export async function crawlCommand(
 ): Promise<ExitCode> {
   const settings = await agreedSettings()
   const { folder, input } = await prepare(file, options, settings)
-  // Where this crawl's fetchers keep pages; '': they keep none.
+  // Folder or store for this crawl's pages; '': no pages are kept.
   const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
   const tally = new Tally(folder.note.run)
   const display = displayOn(process.stderr, options.json === true, printerOf(options.json))
