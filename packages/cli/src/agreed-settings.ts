@@ -1,5 +1,5 @@
 /** Completes the settings of a command with those of its fleet: the fleet decides what the environment leaves open. */
-import { FLEET_SETTINGS } from '@decorum/config'
+import { environmentOf, FLEET_SETTINGS, readingSettings, valuesOfEnvironment } from '@decorum/config'
 import { agree, connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import type { RunningRedis } from './local-redis/index.ts'
 import { knownRedis } from './running-redis.ts'
@@ -24,8 +24,16 @@ export async function agreedEnv(env: Env): Promise<Env> {
   }
 }
 
+/** The fleet's settings that an environment gives, as text; agents as JSON. @throws SettingsError */
+export const givenSettings = (env: Env): Record<string, string> =>
+  environmentOf(
+    readingSettings(() => valuesOfEnvironment(env)),
+    {},
+  ) as Record<string, string>
+
 /** The settings of this process, completed with those of its fleet. @throws SettingsError */
-export const agreedSettings = async (): Promise<CliSettings> => readCliSettings(await agreedEnv(process.env))
+export const agreedSettings = async (env: Env = process.env): Promise<CliSettings> =>
+  readCliSettings(await agreedEnv(env))
 
 /** The settings of a command that starts a fleet: completed only if REDIS_URL is given. @throws SettingsError */
 export const settingsToStart = async (): Promise<CliSettings> =>

@@ -36,6 +36,7 @@ async function place(): Promise<{
     resume: false,
     agent: undefined,
     redis: undefined,
+    settings: {},
     ...over,
   })
   return { dir, list, ask }
@@ -85,6 +86,19 @@ test('the outcomes of a finished crawl are set aside under the name of its run',
   await first.finish()
   await (await openOutFolder(ask())).start()
   expect(await readdir(first.dir)).toEqual(['crawl.json', `outcomes-${first.note.run}.ndjson`])
+})
+
+test('what a crawl that ended in another Redis has left in its own is not found by the next crawl', async () => {
+  const { dir, ask } = await place()
+  const first = await openOutFolder(ask())
+  await first.start()
+  await mkdir(first.state)
+  const joined = await openOutFolder(ask(RESUME))
+  await joined.start(join(dir, 'of-another'))
+  await joined.finish()
+  expect(await readdir(first.dir)).toContain('state')
+  await (await openOutFolder(ask())).start()
+  expect(await readdir(first.dir)).not.toContain('state')
 })
 
 test('a folder that cannot be resumed is refused with the reason', async () => {

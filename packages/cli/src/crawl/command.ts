@@ -1,9 +1,9 @@
 /** `decorum crawl`: fetches a list of URLs, records one outcome for each, and ends. */
 import { createWriteStream } from 'node:fs'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
 import { type AppendFile, openAppendFile } from '../append-file.ts'
-import { agreedSettings } from '../agreed-settings.ts'
+import { agreedSettings, givenSettings } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
@@ -16,7 +16,7 @@ import { type CliSettings, whatIsOpened } from '../settings.ts'
 import { printResult } from '../terminal.ts'
 import { agentNamed } from '../typed.ts'
 import { type Display, displayOn } from './display.ts'
-import { type OutFolder, openOutFolder } from './out-folder.ts'
+import { type OutFolder, openOutFolder, settingsOf } from './out-folder.ts'
 import { outcomesIn } from './outcome-file.ts'
 import { type Limits, runCrawl } from './run.ts'
 import { isAllRefused, NO_PAGES, placeOfPages, printSummary, type SummaryInput, summaryOf } from './summary.ts'
@@ -39,17 +39,26 @@ export async function crawlCommand(
   options: CrawlOptions,
   fleet: EarlyFleet,
 ): Promise<ExitCode> {
-  const settings = await agreedSettings()
-  const { folder, input } = await prepare(file, options, settings)
+  const began = options.resume ? await settingsOf(options.out) : {}
+  const kept = Object.entries(began).filter(([name]) => !process.env[name]?.trim())
+  const env = { ...process.env, ...Object.fromEntries(kept) }
+  const print = printerOf(options.json)
+  if (kept.length > 0)
+    print(
+      'settings',
+      `as this crawl began (${join(options.out, 'crawl.json')}): ${kept.map(([name]) => name).join(', ')}`,
+    )
+  const settings = await agreedSettings(env)
+  const { folder, input } = await prepare(file, options, settings, env)
   // Folder or store for this crawl's pages; '': no pages are kept.
   const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
   const tally = new Tally(folder.note.run)
-  const display = displayOn(process.stderr, options.json === true, printerOf(options.json))
+  const display = displayOn(process.stderr, options.json === true, print)
   let local: LocalFleet | undefined
   let outcomes: AppendFile | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.fleet.kill()))
   try {
-    local = await start(fleet, folder, pages, settings, display)
+    local = await start(fleet, folder, pages, settings, env, display)
     await folder.start(local.redis.dir)
     outcomes = await openAppendFile(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
@@ -108,15 +117,21 @@ function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefi
 }
 
 /** Validates all arguments before Redis is started and the processes begin. */
-async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
-  const { gateways, fetchers, out, resume = false, agent } = options
-  agentNamed(settings.agents, agent)
-  const redis = settings.redisUrl
+async function prepare(
+  file: string | undefined,
+  options: CrawlOptions,
+  { agents, redisUrl: redis }: CliSettings,
+  env: NodeJS.ProcessEnv,
+) {
+  const { gateways, fetchers, out, resume = false } = options
+  const agent = (agentNamed(agents, options.agent) ?? agents.default).name
   if (redis === undefined && (gateways === 0 || fetchers === 0)) {
     throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
   }
   const input = file === undefined || resume ? undefined : await openInput(file)
-  const folder = await openOutFolder({ out, file, resume, agent, crawl: options.name, redis })
+  const settings = givenSettings(env)
+  const folder = await openOutFolder({ out, file, resume, agent, crawl: options.name, redis, settings })
+  agentNamed(agents, folder.note.agent) // its stored URLs would wait for that agent
   // Held until this process ends: two crawls would write the same files
   if ((await holdName('out', folder.dir)) === undefined)
     throw new CommandError(`another crawl is at work in ${folder.dir}: give another --out`)
@@ -128,6 +143,7 @@ async function start(
   folder: OutFolder,
   pages: string,
   settings: CliSettings,
+  env: NodeJS.ProcessEnv,
   { print }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
@@ -136,7 +152,7 @@ async function start(
   const reportTrouble = troubleReporter(print)
   const local = await openLocalFleet({
     settings,
-    env: { ...process.env, ARCHIVE_DIR: pages },
+    env: { ...env, ARCHIVE_DIR: pages },
     dataDir: folder.stored,
     resumed: folder.resumed,
     whenTaken: 'join',

@@ -30,6 +30,8 @@ const Note = z.object({
   redis: z.string().optional(),
   /** data folder of the embedded Redis with the remaining URLs, if it is not the folder's `state/` */
   stored: z.string().optional(),
+  /** settings of the fleet that its environment gave: it goes on with these where a later environment leaves them out */
+  settings: z.record(z.string(), z.string()).default({}),
   startedAt: z.string(),
   finishedAt: z.string().optional(),
 })
@@ -47,6 +49,8 @@ export type OutFolderRequest = {
   crawl?: string | undefined
   /** REDIS_URL */
   redis: string | undefined
+  /** the fleet's settings that are given */
+  settings: Record<string, string>
 }
 
 /** @throws UsageError when the folder contains another unfinished crawl, or none to resume */
@@ -76,6 +80,12 @@ export async function openOutFolder(requested: OutFolderRequest): Promise<OutFol
   } catch (error) {
     return unusable(error)
   }
+}
+
+/** The settings with which the unfinished crawl in a folder began; none if there is no such crawl. */
+export async function settingsOf(out: string): Promise<Record<string, string>> {
+  const note = await readNote(join(resolve(out), 'crawl.json'))
+  return note === undefined || note.finishedAt !== undefined ? {} : note.settings
 }
 
 /** @param before  the finished crawl whose outcomes are in the folder, if any; 'resumed': they are this crawl's */
@@ -117,10 +127,13 @@ function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed'
      * @param redisDir  data folder of the embedded Redis that stores it; absent: a given Redis
      */
     async start(redisDir?: string) {
-      const { stored, ...rest } = note
+      const { stored: _, ...rest } = note
       const elsewhere = redisDir === undefined || isSameFolder(redisDir, state) ? undefined : redisDir
-      if (before === 'resumed' && elsewhere === stored) return
-      if (before !== 'resumed' && before !== undefined) await setAside(dir, before)
+      if (before !== 'resumed' && before !== undefined) {
+        await setAside(dir, before)
+        // It ended in another Redis, so what it had left here is done
+        if (before.stored !== undefined) await rm(state, { recursive: true, force: true })
+      }
       await write({ ...rest, ...defined({ stored: elsewhere }) })
     },
     /** Marks the copy of standard input as complete. */
@@ -146,7 +159,7 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
 
 /** The note of a new crawl. A list that can be read only once, such as a pipe, is noted as standard input, so that a copy is kept. */
 async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {
-  const { agent, crawl, redis } = request
+  const { agent, crawl, redis, settings } = request
   const run = `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`
   const found = file === '-' ? undefined : await stat(file)
   const seen = found?.isFile() && !OF_ONE_PROCESS.test(resolve(file)) ? found : undefined
@@ -155,12 +168,14 @@ async function started(request: OutFolderRequest, file: string): Promise<CrawlNo
     crawl: crawl ?? run,
     file: seen === undefined ? '-' : resolve(file),
     ...defined({ agent, redis, bytes: seen?.size, changedAt: seen?.mtimeMs }),
+    settings,
     startedAt: new Date().toISOString(),
   }
 }
 
 /** The note of a crawl to resume. Lines are identified by number and the rest is in one Redis: list and Redis must be the same. */
-async function continued(note: CrawlNote, request: OutFolderRequest): Promise<CrawlNote> {
+async function continued(before: CrawlNote, request: OutFolderRequest): Promise<CrawlNote> {
+  const note = { ...before, settings: request.settings }
   if (request.file !== undefined && request.file !== '-' && resolve(request.file) !== note.file) {
     throw new UsageError(`the unfinished crawl is one of ${note.file}, not of ${request.file}`)
   }
