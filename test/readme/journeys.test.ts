@@ -25,7 +25,6 @@ const block = (name: string): string => {
   return code
 }
 
-const PASSWORD = 'correct-horse'
 const has = (...programs: string[]): boolean => programs.every((program) => programOf(program) !== undefined)
 /** where the lines are typed, as whom, and the site that stands for example.com */
 let [cwd, env, origin] = ['', {} as NodeJS.ProcessEnv, '']
@@ -120,7 +119,7 @@ describe('beside a fleet that runs', () => {
     const own = Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     )
-    up = startDecorum(['up', '--json', '--port', '0'], { env: { ...own, CONSOLE_PASSWORD: PASSWORD }, lasting: true })
+    up = startDecorum(['up', '--json', '--port', '0'], { env: own, lasting: true })
     await up.hears(/"event":"up".*\n/)
     const [line = ''] = /^.*"event":"up".*$/m.exec(up.said()) ?? []
     CONSOLE = (JSON.parse(line) as { console: string }).console.replace(/\/$/, '')
@@ -142,7 +141,8 @@ describe('beside a fleet that runs', () => {
     )
     const nameless = await type('python3', ['frontier.py'], { CONSOLE })
     expect(nameless.stderr).toMatch(/needs a login, or another one: it is 'decorum:' and the password \(LOGIN/)
-    const { stdout, stderr } = await type('python3', ['frontier.py'], { CONSOLE, LOGIN: `decorum:${PASSWORD}` })
+    const run = block('start-python-run').replace('~/.local/share', '"$XDG_DATA_HOME"')
+    const { stdout, stderr } = await type('bash', ['-e', '-c', run], { CONSOLE })
     expect(stdout, stderr).toContain(`fetched ${origin}/`)
     expect(stderr).toBe('')
   })
@@ -167,6 +167,15 @@ describe('beside a fleet that runs', () => {
       busy.close()
     },
   )
+
+  test('a URL is sent from a shell, and its outcome printed', async () => {
+    const [list = '', enqueue = '', outcomes = ''] = local(block('start-fleet-url')).trim().split('\n')
+    expect(await type('bash', ['-e', '-c', `${list}\n${enqueue}`])).toMatchObject({ code: 0, stdout: '1 enqueued\n' })
+    let printed = ''
+    await expect
+      .poll(async () => (printed += (await type('bash', ['-c', outcomes])).stdout), { timeout: 60_000, interval: 500 })
+      .toContain(`"url":"${origin}/about"`)
+  })
 
   test('whoever runs it sees how it is', async () => {
     const lines = block('start-fleet').trim().split('\n')
