@@ -6,7 +6,7 @@ export const OFFENCES = {
   },
   'short-delay': {
     promise: 'never less than the delay between two requests',
-    means: 'a request came before the delay after the one before was over',
+    means: 'a request came too soon after the previous one',
   },
   disallowed: { promise: 'nothing that the rules disallow', means: 'the rules in force disallow the URL' },
   'before-rules': {

@@ -109,7 +109,7 @@ test('the combined format as it comes: two requests in one second are too close,
     ),
   ])
   expect((await log('same', 20)).worst.map(({ because }) => because)).toEqual([
-    'less than 1000.0 ms of 1000.0 ms after /a',
+    'less than 1 s after /a; 1 s is required',
   ])
   const shorter = agentsOf({ profile: 'decorum', minDelayMs: 500, maxDelayMs: 10_000 })
   expect(found(await auditLogs([join(folder, 'same')], { agents: shorter, origin: 'http://a.test' }))).toEqual({})

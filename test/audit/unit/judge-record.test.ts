@@ -41,13 +41,13 @@ test('a tenth of a millisecond short is short', () => {
   expect(report.examples[0]).toMatchObject({
     offence: 'short-delay',
     path: '/b',
-    because: '999.9 ms of 1000.0 ms after /a',
+    because: '0.9999 s after /a; 1 s is required',
   })
 })
 
 test('a delay that is shorter by less than a tenth of a millisecond does not read as long as the one owed', () => {
   const scene = new Scene().robots(0, '').visit(1_005, '/a').visit(2_009.96, '/b')
-  expect(scene.judge().examples[0]).toMatchObject({ because: '999.960 ms of 1000.0 ms after /a' })
+  expect(scene.judge().examples[0]).toMatchObject({ because: '0.99996 s after /a; 1 s is required' })
 })
 
 test('robots.txt itself owes the silence, before and after', () => {
@@ -132,7 +132,7 @@ test('a robots.txt that took no time is not judged by the rules that it brings',
     .robots(302_000, 'User-agent: *\nCrawl-delay: 10', { ms: 0 })
     .visit(305_000, '/b', { ms: 0 })
   expect(found(scene.judge())).toEqual({ 'short-delay': 1 })
-  expect(scene.judge().examples[0]).toMatchObject({ path: '/b', because: '3000.0 ms of 10000.0 ms after /robots.txt' })
+  expect(scene.judge().examples[0]).toMatchObject({ path: '/b', because: '3 s after /robots.txt; 10 s is required' })
 })
 
 test('a page before any robots.txt, and a page while the first is still open', () => {

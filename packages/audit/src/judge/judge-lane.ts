@@ -29,11 +29,14 @@ export type LaneJudge = {
 const RULES_LAST_MS = 86_400_000
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
-/** Prints two delays with one decimal, or as many as distinguish them. @param isCoarse  instants were rounded: less may have been kept */
-function keptOfOwed(kept: number, owed: number, isCoarse: boolean): string {
-  if (isCoarse) return kept < 0 ? `none of ${ms(owed)}` : `less than ${ms(Math.ceil(kept * 10) / 10)} of ${ms(owed)}`
-  const digits = [1, 3, 6].find((one) => kept.toFixed(one) !== owed.toFixed(one)) ?? 9
-  return `${kept.toFixed(digits)} ms of ${ms(owed)}`
+/** As many decimals as distinguish the two. @param isCoarse  the instants were rounded, so less may have been kept */
+function tooSoon(kept: number, owed: number, path: string, isCoarse: boolean): string {
+  const [per, unit] = owed < 1_000 ? [1, 'ms'] : [1_000, 's']
+  const required = `${path}; ${Number((owed / per).toFixed(3))} ${unit} is required`
+  if (isCoarse)
+    return kept < 0 ? `before the end of ${required}` : `less than ${Math.ceil(kept) / per} ${unit} after ${required}`
+  const digits = [3, 6, 9].find((one) => (kept / per).toFixed(one) !== (owed / per).toFixed(one)) ?? 12
+  return `${Number((kept / per).toFixed(digits))} ${unit} after ${required}`
 }
 
 /** The data by which the delays of each lane are judged, and the results. */
@@ -189,7 +192,7 @@ function judgeDelay(row: number, facts: RequestFacts, demandedMs: number, judge:
   const certain = exchanges.startMin(before) + resolution <= facts.startMin || resolution === 0
   if (!certain && owed <= resolution) return
   ends.owed(facts.lane, owed)
-  const because = (): string => `${keptOfOwed(kept, owed, resolution > 0)} after ${exchanges.path(before)}`
+  const because = (): string => tooSoon(kept, owed, exchanges.path(before), resolution > 0)
   if (kept < 0 && certain) {
     findings.blame({
       row,

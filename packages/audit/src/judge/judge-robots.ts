@@ -58,7 +58,7 @@ export function judgeRobots(place: number, judge: Judge): void {
         share: 1 - (start - since) / owed,
         after: before,
         since,
-        because: () => `${seconds(start - since)} after the answer ${status || '(none)'}, ${seconds(owed)} were agreed`,
+        because: () => `${seconds(start - since)} after the answer ${status || '(none)'}; ${seconds(owed)} is required`,
       })
     }
     if (endMin > openUntil) {
@@ -111,4 +111,4 @@ const doubled = (first: number, times: number, longest: number): number =>
 const isOutage = (kind: Answer['kind'], policy: Policy): boolean =>
   kind !== 'unknown' && kind !== 'renewed' && policy.answers[kind] === 'unreachable'
 
-const seconds = (ms: number): string => `${(ms / 1_000).toFixed(3)} s`
+const seconds = (ms: number): string => `${Number((ms / 1_000).toFixed(3))} s`

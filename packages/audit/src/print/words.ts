@@ -33,7 +33,7 @@ export const headline = (report: Report): string =>
 export function mannersOf({ requests, violations }: AgentReport): string {
   if (violations === 0) return 'polite'
   const share = violations / requests
-  return share < 0.01 ? 'mostly polite' : share < 0.1 ? 'often rude' : 'rude'
+  return share < 0.01 ? 'mostly polite' : share < 0.1 ? 'sometimes rude' : 'rude'
 }
 
 export const promises = (report: Report): { promise: string; broken: number; offence: Offence }[] =>

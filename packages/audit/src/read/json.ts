@@ -33,7 +33,7 @@ function robotsLine({ hash, body, base64 }: Json): ReadLine {
   if (typeof hash !== 'string' || hash === '') return odd('bad-request', 'robots: hash is missing')
   if (typeof body === 'string') return { kind: 'robots', line: { kind: 'robots', hash, body } }
   if (typeof base64 === 'string') return { kind: 'robots', line: { kind: 'robots', hash, base64 } }
-  return odd('bad-request', 'robots: neither body nor base64')
+  return odd('bad-request', "robots: 'body' or 'base64' is needed")
 }
 
 const text = (value: unknown): string | undefined =>

@@ -9,6 +9,12 @@ export class UnreadableLogError extends Error {
   readonly code = 'UNREADABLE_LOG'
 }
 
+/** The error for a file that could not be opened or read. */
+export function unreadable(file: string, error: unknown): UnreadableLogError {
+  const { code, message } = error as NodeJS.ErrnoException
+  return new UnreadableLogError(`${file} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}`)
+}
+
 /** `text` has one character per byte; `whole` is false for a last line without a newline. */
 export type Line = { text: string; whole: boolean; tooLong: boolean }
 
@@ -50,8 +56,8 @@ export async function readLines(file: string, take: (line: Line) => void): Promi
       skipping = true
     }
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code !== 'Z_BUF_ERROR') throw new UnreadableLogError(`${file}: ${message}`)
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'Z_BUF_ERROR') throw unreadable(file, error)
     cut = 'the gzip file ends before its end'
   }
   if (rest !== '') hand(rest, false)

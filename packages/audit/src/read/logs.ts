@@ -132,7 +132,7 @@ async function readLog(
 
 const ASSUMED_SCHEME = 'the scheme is not in it (-://): http is assumed; --origin says otherwise'
 const COARSE =
-  'its times are whole seconds: what is less than a second short may go unseen, and requests at once may count as a short delay (formats with milliseconds: docs/audit.md)'
+  'its times are whole seconds: a delay that is short by less than a second may be missed, and requests at once may count as a short delay (formats with milliseconds: docs/audit.md)'
 
 class LineReader {
   readonly #origin: string | undefined

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RobotsByOrigin } from '../record.ts'
-import { UnreadableLogError } from './lines.ts'
+import { UnreadableLogError, unreadable } from './lines.ts'
 
 /**
  * `HOST.txt`, `HOST_PORT.txt`, `https_HOST.txt`, `https_HOST_PORT.txt`, the most specific first; `robots.txt` for all
@@ -15,14 +15,12 @@ export async function readRobotsFolder(folder: string): Promise<RobotsByOrigin> 
     for (const name of await readdir(folder))
       if (name.endsWith('.txt')) bodies.set(name, await readFile(join(folder, name)))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw unreadable(folder, error)
     throw new UnreadableLogError(
-      code === 'ENOTDIR'
-        ? `${folder} is a file: name the folder that holds it, where it is called robots.txt, or HOST.txt for one host`
-        : `${folder}: ${message}`,
+      `${folder} is a file: name the folder that holds it, where it is called robots.txt, or HOST.txt for one host`,
     )
   }
-  if (bodies.size === 0) throw new UnreadableLogError(`${folder}: no file that ends in .txt`)
+  if (bodies.size === 0) throw new UnreadableLogError(`no robots.txt or HOST.txt in folder '${folder}'`)
   return {
     get: (origin) => {
       const { protocol, hostname, port } = new URL(origin)

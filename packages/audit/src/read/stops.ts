@@ -1,7 +1,7 @@
 /** Reads the emergency stops of a fleet from a file. */
 import { readFile } from 'node:fs/promises'
 import type { StopLine } from '../record.ts'
-import { UnreadableLogError } from './lines.ts'
+import { UnreadableLogError, unreadable } from './lines.ts'
 
 /**
  * @param file  the output of `decorum stop list --ended --json`
@@ -12,7 +12,7 @@ export async function readStopsFile(file: string): Promise<StopLine[]> {
   try {
     given = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new UnreadableLogError(`${file}: ${(error as Error).message}`)
+    throw unreadable(file, error)
   }
   const stops = isObject(given) ? given.stops : undefined
   if (!Array.isArray(stops))
