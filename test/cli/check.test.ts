@@ -113,7 +113,15 @@ test('without a fleet it says so, and address guard and contact apply all the sa
   const guarded = { DECORUM_AGENTS: AGENTS, DECORUM_ALLOW_ADDRESSES: '' }
   asked.length = 0
   const refused = await decorumHere(['check', `${origin}/x`], { env: guarded })
-  expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/127\.0\.0\.1[\s\S]*nothing may be fetched/) })
+  const [alone, why, advice] = refused.stdout.split('\n')
+  expect([refused.code, alone, why, advice]).toEqual([
+    1,
+    'No fleet is running here, so this request did not wait for a lane.',
+    `${origin}/robots.txt: 127.0.0.1 is not a public address`,
+    'decorum: no: for a site of your own, set DECORUM_ALLOW_ADDRESSES=127.0.0.1',
+  ])
+  const port = await decorumHere(['check', 'http://127.0.0.1:6379/'], { env: { DECORUM_AGENTS: AGENTS } })
+  expect(port.stdout).toMatch(/\ndecorum: no: for a site of your own, set DECORUM_ALLOW_PORTS=6379\n/)
   expect(asked).toEqual([])
 })
 
@@ -129,16 +137,16 @@ test('beside a fleet the delay is the one that is in force: by the policy of the
       ? JSON.parse(stdout).verdicts[0].delay
       : (/^ *delay .*$/m.exec(stdout)?.[0] ?? '').trim()
   }
-  expect(await delay()).toBe("delay    2 s: the crawl-delay '2' in line 2")
+  expect(await delay()).toBe("delay  2 s: the crawl-delay '2' in line 2")
   const policy = { site: '127.0.0.1', delayMs: 3_000, hasConsent: false, shown: { delayMs: 3_000 } }
   await ledger.setRates({ version: 1, leastDelays: [], sitePolicies: [policy] })
-  expect(await delay()).toBe('delay    3 s, by the policy for 127.0.0.1')
+  expect(await delay()).toBe('delay  3 s, by the policy for 127.0.0.1')
   expect(await delay('--json')).toMatchObject({ delayMs: 3_000, decidedBy: 'policy', site: { written: '2' } })
   const until = Date.now() + 60_000
   await ledger.operate({ action: 'delay', origin, delayMs: 4_000, until, by: 'ann', reason: 'small host' }, [
     'example-web',
   ])
-  expect(await delay()).toBe('delay    4 s, set by hand: small host')
+  expect(await delay()).toBe('delay  4 s, set by hand: small host')
 })
 
 test('redirects of a robots.txt are followed at the pace of the agent', async () => {

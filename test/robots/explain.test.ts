@@ -184,7 +184,7 @@ describe('check', () => {
     expect(printed).toContain("group  line 1, * (taken as '*')")
     expect(printed).toContain('rule   line 3, allow: /shop/open')
     expect(printed).toContain('lost   line 2, disallow: /shop: its pattern has fewer bytes')
-    expect(printed).toContain("delay    10 s: our maximum; the crawl-delay '30' in line 7 is longer")
+    expect(printed).toContain("delay  10 s: our maximum; the crawl-delay '30' in line 7 is longer")
     expect(printed).toContain('line 8, misspelt-field')
     expect(printed).toContain('https://h.example/s.xml')
   })

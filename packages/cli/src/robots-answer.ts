@@ -1,4 +1,5 @@
 /** Explains an answer to robots.txt before any rule is applied: docs/spec/robots.md §6, in words. Pure. */
+import { isIP } from 'node:net'
 import {
   judge,
   needsRules,
@@ -27,8 +28,18 @@ export function meaningIn(state: RobotsState, profile: ProfileName, now: number)
   return { profile, kind: kind === 'allowed' ? 'open' : 'closed' }
 }
 
-export function printMeaning({ profile, kind }: Meaning): string {
-  const words =
-    kind === 'open' ? 'allowed: no rules, no restriction' : 'not now: nothing may be fetched before it answers'
+/** @param unanswered  why there is no answer; undefined when there is one */
+export function printMeaning({ profile, kind }: Meaning, origin: string, unanswered: string | undefined): string {
+  const words = kind === 'open' ? 'allowed: no rules, no restriction' : closedWords(origin, unanswered)
   return `${profile}: ${words}`
+}
+
+function closedWords(origin: string, unanswered: string | undefined): string {
+  const { hostname, port } = new URL(origin)
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  if (unanswered === 'blocked-address')
+    return `no: for a site of your own, set DECORUM_ALLOW_ADDRESSES=${isIP(bare) === 0 ? 'ADDRESS' : bare}`
+  if (unanswered === 'blocked-port') return `no: for a site of your own, set DECORUM_ALLOW_PORTS=${port}`
+  if (unanswered === 'not-sent') return 'not now'
+  return 'not now: nothing may be fetched before it answers'
 }

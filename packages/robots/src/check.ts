@@ -109,7 +109,7 @@ function printVerdict(verdicts: CheckVerdict[]): string[] {
   lines.push(`  rule   ${rule && verdict.why === 'rule' ? printRule(rule) : REASONS[verdict.why]}`)
   for (const loser of losers) lines.push(`  lost   ${printRule(loser)}: ${LOST[loser.why]}`)
   if (losersInAll > losers.length) lines.push(`  lost   and ${losersInAll - losers.length} more`)
-  lines.push(`  delay    ${printDelay(delay)}`)
+  lines.push(`  delay  ${printDelay(delay)}`)
   return lines
 }
 

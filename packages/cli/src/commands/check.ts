@@ -45,14 +45,14 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
 
   if (options.robots !== undefined) {
     const explained = explain(await bytesOf(options.robots), false, profiles)
-    printLine(options.json, explained)
+    printLine(options.json, at.origin, explained)
     return isAllowed(explained) ? DONE : FAILED
   }
   const found = await findRules(at.origin, profiles, own, settings, env)
   // Profiles differ on which answers contain rules: a 429, a 206, too many redirects.
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
   const explained = obeying.length > 0 ? explain(found.body, found.cut, obeying, found.view) : undefined
-  printLine(options.json, explained, found)
+  printLine(options.json, at.origin, explained, found)
   const isClosed = !found.isAnswered || found.meanings.some(({ kind }) => kind === 'closed')
   return !isClosed && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
@@ -61,7 +61,9 @@ const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({
 
 type Found = Omit<RobotsAnswer, 'event'> & {
   meanings: Meaning[]
-  /** the running fleet's state of the origin; absent: no fleet runs */
+  /** why there is no answer */
+  unanswered?: string
+  /** state of the running fleet; absent: no fleet runs */
   view?: OriginView
 }
 
@@ -79,12 +81,15 @@ async function findRules(
     ...answer,
     facts: { ...facts, by },
     meanings: profiles.map((name) => meaningOf(event, name)),
+    ...defined({
+      unanswered: event === undefined ? 'not-sent' : event.kind === 'unanswered' ? event.reason : undefined,
+    }),
   })
   const redis = await knownRedis(env)
   if (redis === undefined) {
     const answer = await requestRobotsOf(origin, { agent, env, fleet: undefined })
     if (answer === undefined) throw new Error('nothing else could have fetched it')
-    return asFound({ ...answer, sentence: `${ALONE}\n${answer.sentence}` }, 'alone')
+    return asFound(answer, 'alone')
   }
   const ledger = await openLedgerWithViews({ ...settings, redis })
   try {
@@ -144,15 +149,28 @@ async function knownToFleet(
     isAnswered: answer.status !== undefined || answer.reason === 'too-many-redirects',
     sentence: `${origin}/robots.txt: ${status}, ${recorded}`,
     facts: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
+    ...defined({ unanswered: answer.reason }),
   }
 }
 
-function printLine(json: boolean | undefined, explained: CheckExplanation | undefined, found?: Found): void {
-  const { facts, meanings = [], sentence, view } = found ?? {}
+function printLine(
+  json: boolean | undefined,
+  origin: string,
+  explained: CheckExplanation | undefined,
+  found?: Found,
+): void {
+  const { facts, meanings = [], sentence, unanswered, view } = found ?? {}
   const others = meanings.filter(({ kind }) => kind !== 'obey')
   const policy = view?.policy
   const answer = facts && { asked: facts, withoutRules: others, policy }
-  const lines = sentence === undefined ? [] : [printable(sentence), ...others.map(printMeaning)]
+  const lines =
+    sentence === undefined
+      ? []
+      : [
+          ...(view === undefined ? [ALONE] : []),
+          printable(sentence),
+          ...others.map((one) => printMeaning(one, origin, unanswered)),
+        ]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
   if (policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(policy), length)}`)
   printResult(json, { ...answer, ...explained }, lines.join('\n'))
