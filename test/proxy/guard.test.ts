@@ -52,6 +52,8 @@ test('its exit code is that of the command: of its own, of a signal, of a comman
   expect([own, killed, missing, barred].map(({ code }) => code)).toEqual([42, 137, 127, 126])
   expect(missing.stderr).toMatch(/decorum: there is no command no-such-crawler\n$/)
   expect(own.stderr).toMatch(/0 requests: the command sent nothing through the proxy/)
+  const bare = await decorum(['guard', '/bin/sh', '-c', 'exit $1', '-q', '3'])
+  expect(bare.code, 'without --').toBe(3)
   const none = await decorum(['guard', '--agent', 'nobody', '--', 'true'])
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('nobody')])
   const homeless = await decorum(['guard', '--', 'true'], { env: { XDG_DATA_HOME: '/proc/nowhere' } })

@@ -77,6 +77,7 @@ export function buildProgram(done: (code: number) => void): Command {
 
   command('guard', 'Run a crawler behind a separate proxy, and end with its exit code')
     .argument('<command...>', 'The crawler with its arguments, after --')
+    .passThroughOptions()
     .addOption(AGENT)
     .option('--crawl <name>', 'Name of the crawl that its requests belong to', crawlName)
     .option('--tunnels', TUNNELS)
