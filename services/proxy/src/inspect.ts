@@ -87,7 +87,7 @@ function serveOn(socket: Socket, about: Inside, { server, of }: Inner): void {
  */
 export function urlWithin({ origin }: Inside, { url, host }: ClientRequest): string {
   const named = URL.parse(`${origin.slice(0, origin.indexOf(':'))}://${host}`)?.origin
-  if (!url.startsWith('/')) throw new Problem('bad-request', 'within a tunnel a path is asked for')
+  if (!url.startsWith('/')) throw new Problem('bad-request', 'inside a tunnel a request names a path, not a whole URL')
   if (named !== origin) throw new Problem('bad-request', `this tunnel leads to ${origin}, and Host names another site`)
   return origin + url
 }

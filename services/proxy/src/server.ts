@@ -86,7 +86,8 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => endBadClient(error, socket as Socket))
   server.on('connect', (request: IncomingMessage, socket: Socket, early: Buffer) => {
-    if (inner.of.has(socket)) socket.end(refusalText(badRequest('within a tunnel a path is asked for')))
+    if (inner.of.has(socket))
+      socket.end(refusalText(badRequest('inside a tunnel a request names a path, not a whole URL')))
     else {
       tunnelled.add(socket.once('close', () => tunnelled.delete(socket)))
       track(connect({ request, socket, early }, { ...parts, inner }))

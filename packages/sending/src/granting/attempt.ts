@@ -168,11 +168,12 @@ const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
 
 /** A permit is not refused because the host name does not exist: it may exist for the caller. */
 const NO_END = Number.POSITIVE_INFINITY
-const GUARDED: Partial<Record<FailureReason, [reason: string, detail: string]>> = {
-  'blocked-address': ['guarded-address', 'the address of this origin is not one that is visited'],
-  'blocked-port': ['guarded-port', 'the port of this origin is not one that is visited'],
+const GUARDED: Partial<Record<FailureReason, string>> = {
+  'blocked-address': 'guarded-address',
+  'blocked-port': 'guarded-port',
 }
 function guarded({ state }: Judged, wish: Wish): Problem | undefined {
-  const [reason, detail] = GUARDED[deadOrigin(state, NO_END)?.reason ?? 'dns'] ?? []
-  return reason === undefined || detail === undefined ? undefined : refused(wish, reason, detail)
+  const dead = deadOrigin(state, NO_END)
+  const reason = dead && GUARDED[dead.reason]
+  return reason === undefined ? undefined : refused(wish, reason, dead?.detail ?? '')
 }
