@@ -119,7 +119,7 @@ test('by its id alone: what is next in its lane is found; of others it is said t
   })
   expect(await where(origin, 'never')).toMatchObject({
     type: 'no-such-candidate',
-    detail: expect.stringContaining('not looked at: '),
+    detail: expect.stringContaining('Not searched: outcomes before the latest'),
   })
 })
 

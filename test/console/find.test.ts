@@ -43,7 +43,7 @@ test.each([
 })
 
 test.each([
-  ['u371', 200, /^&#39;u371&#39; is no host that has come in, and no candidate with this id was found; not looked at:/],
+  ['u371', 200, /^&#39;u371&#39; is no host that has come in, and no candidate with this id was found\. Not searched:/],
   ['nowhere.example', 200, /^No URL of &#39;nowhere.example&#39; has come in/],
   ['http://nowhere.example/deep', 200, /^&#39;http:\/\/nowhere.example\/deep&#39; was not found/],
   ['ftp://x/y', 400, /is no URL of http or https/],

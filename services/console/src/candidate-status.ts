@@ -44,7 +44,7 @@ export type WhichCandidate = {
 export type Searched = {
   found: CandidateStatus[]
   /** places that were not searched, in words */
-  notKnown: string
+  notSearched: string[]
 }
 
 const AN_HOUR_MS = 3_600_000
@@ -58,7 +58,7 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
   const url = at && at.origin + at.path
   const partitions = at === undefined ? [...ledger.tags.keys()] : [ledger.partitionOf(at.origin)]
   if (id !== undefined && (await ledger.storedIn(id, crawl)).length > 0)
-    return only({ state: 'stored', ...defined({ id, url }), sentence: storedWhere(at, lanes.notKnown) })
+    return only({ state: 'stored', ...defined({ id, url }), sentence: storedWhere(at, lanes.notSearched) })
   const outcomes = await Promise.all(
     partitions.map((partition) => ledger.findOutcome(partition, crawl, defined({ id, url }))),
   )
@@ -73,34 +73,34 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
       : await Promise.all(partitions.map((partition) => ledger.findInJobs(partition, { id, crawl })))
   if (id !== undefined && jobs.some(({ found }) => found))
     return only({ state: 'not-taken-in', id, sentence: 'in a job that no gateway has taken in yet' })
-  const notKnown = [
-    lanes.notKnown,
-    jobs.every(({ complete }) => complete) ? '' : 'jobs behind the first of those that wait for a gateway',
+  const notSearched = [
+    ...lanes.notSearched,
+    ...(jobs.every(({ complete }) => complete) ? [] : ['jobs behind the first that wait for a gateway']),
     `outcomes before the latest ${count(SEARCHED_OUTCOMES)} that are stored${at === undefined ? ', because its URL was not given' : ' and the latest notes of its origin'}`,
   ]
-  return { found: [], notKnown: `not looked at: ${notKnown.filter(Boolean).join(', ')}` }
+  return { found: [], notSearched }
 }
 
-const only = (status: CandidateStatus): Searched => ({ found: [status], notKnown: '' })
+const only = (status: CandidateStatus): Searched => ({ found: [status], notSearched: [] })
 
 async function searchLanes(ledger: LedgerWithViews, which: WhichCandidate): Promise<Searched> {
   const { id, at, crawl, agents } = which
-  if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : searchHeads(ledger, id, crawl)
+  if (at === undefined) return id === undefined ? { found: [], notSearched: [] } : searchHeads(ledger, id, crawl)
   const { origin, path } = at
   const wanted = { path, crawl, ...defined({ id }) }
   const passes = await Promise.all(agents.map((agent) => ledger.findPending({ agent, origin }, wanted)))
   const found = passes.flatMap((pass) => pass.found)
   const isComplete = passes.every(({ complete }) => complete)
-  const notKnown = isComplete ? '' : `URLs behind the first ${count(SEARCHED_URLS)} of its lane`
-  if (found.length === 0) return { found: [], notKnown }
+  const notSearched = isComplete ? [] : [`URLs behind the first ${count(SEARCHED_URLS)} of its lane`]
+  if (found.length === 0) return { found: [], notSearched }
   const view = await ledger.viewOrigin(origin, [...agents])
   const statuses = await pendingStatuses(ledger, found, view)
-  return { found: statuses, notKnown }
+  return { found: statuses, notSearched }
 }
 
 /** Searches the first URLs of lanes that are in flight or due next: the lane of an id is not known without its URL. */
 async function searchHeads(ledger: LedgerWithViews, id: string, crawl: string): Promise<Searched> {
-  const notKnown = 'lanes that are not due next, because its URL was not given'
+  const notSearched = ['lanes that are not due next, because its URL was not given']
   for (const partition of ledger.tags.keys()) {
     const lists = await Promise.all(
       (['in-flight', 'soonest'] as const).map((order) => ledger.viewLanes(partition, { order, limit: LANES_SEARCHED })),
@@ -116,9 +116,9 @@ async function searchHeads(ledger: LedgerWithViews, id: string, crawl: string): 
       place: 0,
       pending: at.lane.head,
     }
-    return { found: await pendingStatuses(ledger, [head], origin), notKnown: '' }
+    return { found: await pendingStatuses(ledger, [head], origin), notSearched: [] }
   }
-  return { found: [], notKnown }
+  return { found: [], notSearched }
 }
 
 /** @param found  pending URLs of one origin */
@@ -162,9 +162,9 @@ function goesOn({ until }: Why, now: number): string {
   return `; it goes on in ${length(until - now)} at the earliest, ${until - now < AN_HOUR_MS ? clock(until) : day(until, now)}`
 }
 
-function storedWhere(at: CrawlUrl | undefined, notSearched: string): string {
+function storedWhere(at: CrawlUrl | undefined, notSearched: readonly string[]): string {
   if (at === undefined) return 'it is stored, in which lane is not known: give its URL'
-  if (notSearched === '') return 'it is stored, but not in the lane of this URL'
+  if (notSearched.length === 0) return 'it is stored, but not in the lane of this URL'
   return `it is stored, in its lane behind at least ${count(SEARCHED_URLS)} others`
 }
 
@@ -204,7 +204,7 @@ const notedStatus = ({ id, url, agent, kind, reason, status, at }: OutcomeNote):
 export type CancelAnswer =
   | { kind: 'cancelled'; outcome: Outcome }
   | { kind: 'in-flight' }
-  | { kind: 'absent'; status: CandidateStatus | undefined; notKnown: string }
+  | { kind: 'absent'; status: CandidateStatus | undefined; notSearched: string[] }
 
 /** Most URLs of one lane that are searched to cancel one: more than LANE_LIMIT usually allows. */
 const WHOLE_LANE = 1_000_000
@@ -227,8 +227,8 @@ export async function cancelCandidate(
     if (answer === 'cancelled') return { kind: answer, outcome }
     if (answer === 'in-flight') return { kind: answer }
   }
-  const { found, notKnown } = await candidateStatus(ledger, which)
-  return { kind: 'absent', status: found[0], notKnown }
+  const { found, notSearched } = await candidateStatus(ledger, which)
+  return { kind: 'absent', status: found[0], notSearched }
 }
 
 async function findOne(

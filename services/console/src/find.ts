@@ -32,20 +32,24 @@ export async function find(ledger: LedgerWithViews, agents: readonly string[], t
   const hasPath = /[/?#]/.test(scheme === undefined ? typed : typed.slice(scheme.length + 3))
   if (hasPath) {
     for (const at of read) {
-      const { found, notKnown } = await inCrawls(ledger, agents, { at })
+      const { found, notSearched } = await inCrawls(ledger, agents, { at })
       if (found.length > 0) return { kind: 'candidates', found }
-      if (scheme !== undefined) return nothing(`${shown} was not found; ${notKnown}.`, origins)
+      if (scheme !== undefined)
+        return nothing(`${shown} was not found. Not searched: ${notSearched.join('; ')}.`, origins)
     }
   } else {
     const origin = scheme === undefined ? await firstKnown(ledger, agents, origins) : origins[0]
     if (origin !== undefined) return { kind: 'origin', origin }
   }
   if (typed.length > MAX_ID_CHARS) return nothing(`${shown} is no URL and no host, and too long for an id.`, [], true)
-  const { found, notKnown } = await inCrawls(ledger, agents, { id: typed })
+  const { found, notSearched } = await inCrawls(ledger, agents, { id: typed })
   if (found.length > 0) return { kind: 'candidates', found }
   const isHost = read.length > 0 && /[.:]/.test(typed)
   const what = isHost ? `No URL of ${shown} has come in` : `${shown} is no host that has come in`
-  return nothing(`${what}, and no candidate with this id was found; ${notKnown}.`, isHost ? origins : [])
+  return nothing(
+    `${what}, and no candidate with this id was found. Not searched: ${notSearched.join('; ')}.`,
+    isHost ? origins : [],
+  )
 }
 
 const nothing = (sentence: string, origins: string[], wrong = false): Found => ({
@@ -71,13 +75,13 @@ async function inCrawls(
   ledger: LedgerWithViews,
   agents: readonly string[],
   which: Pick<Parameters<typeof candidateStatus>[1], 'id' | 'at'>,
-): Promise<{ found: FoundCandidate[]; notKnown: string }> {
+): Promise<{ found: FoundCandidate[]; notSearched: string[] }> {
   const names = [DEFAULT_CRAWL, ...(await ledger.crawls()).map(({ name }) => name)]
-  let first: string | undefined
+  let first: string[] | undefined
   for (const crawl of [...new Set(names)].slice(0, CRAWLS_READ)) {
-    const { found, notKnown } = await candidateStatus(ledger, { ...which, agents, crawl })
-    if (found.length > 0) return { found: found.map((one) => ({ ...one, crawl })), notKnown: '' }
-    first ??= notKnown
+    const { found, notSearched } = await candidateStatus(ledger, { ...which, agents, crawl })
+    if (found.length > 0) return { found: found.map((one) => ({ ...one, crawl })), notSearched: [] }
+    first ??= notSearched
   }
-  return { found: [], notKnown: first ?? '' }
+  return { found: [], notSearched: first ?? [] }
 }

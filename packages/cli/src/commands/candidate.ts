@@ -15,8 +15,8 @@ export async function why(text: string, options: CandidateOptions): Promise<void
   if (isUrl && options.url !== undefined) throw new UsageError('the URL is given twice: leave out --url')
   const which = await whichOf(isUrl ? { ...options, url: text } : options)
   return withFleetLedger(async ({ ledger }) => {
-    const { found, notKnown } = await candidateStatus(ledger, isUrl ? which : { ...which, id: text })
-    if (found.length === 0) throw new CommandError(`'${printable(text)}' was not found; ${notKnown}`)
+    const { found, notSearched } = await candidateStatus(ledger, isUrl ? which : { ...which, id: text })
+    if (found.length === 0) throw notFound(text, notSearched)
     printResult(options.json, { candidates: found }, found.map(lineOf).join('\n'))
   })
 }
@@ -31,14 +31,15 @@ export async function cancel(id: string, options: CandidateOptions): Promise<voi
         `'${name}' was not cancelled: its request may have been sent already, its outcome will come`,
       )
     if (answer.kind === 'absent')
-      throw new CommandError(
-        answer.status === undefined
-          ? `'${name}' was not found; ${answer.notKnown}`
-          : `'${name}' was not cancelled: ${printable(answer.status.sentence)}`,
-      )
+      throw answer.status === undefined
+        ? notFound(id, answer.notSearched)
+        : new CommandError(`'${name}' was not cancelled: ${printable(answer.status.sentence)}`)
     printResult(options.json, answer.outcome, `cancelled: ${printable(answer.outcome.url)}`)
   })
 }
+
+const notFound = (text: string, notSearched: string[]): CommandError =>
+  new CommandError(`'${printable(text)}' was not found. Not searched:\n  ${notSearched.join('\n  ')}`)
 
 async function whichOf({ url, agent, crawl }: CandidateOptions): Promise<WhichCandidate> {
   const { agents } = await agreedSettings()

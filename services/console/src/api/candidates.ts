@@ -21,8 +21,8 @@ export async function reportCandidate(
 ): Promise<CandidateStatus | Problem> {
   const which = whichOf(agents, requested)
   if (which instanceof Problem) return which
-  const { found, notKnown } = await candidateStatus(ledger, which)
-  return found[0] ?? notFound(requested.id, notKnown)
+  const { found, notSearched } = await candidateStatus(ledger, which)
+  return found[0] ?? notFound(requested.id, notSearched)
 }
 
 export async function cancel(
@@ -39,8 +39,8 @@ export async function cancel(
     case 'in-flight':
       return new Problem(409, 'in-flight', 'its request may have been sent already: its outcome will come')
     case 'absent': {
-      const { status, notKnown } = answer
-      if (status === undefined) return notFound(requested.id, notKnown)
+      const { status, notSearched } = answer
+      if (status === undefined) return notFound(requested.id, notSearched)
       return new Problem(409, status.state, `it was not cancelled: ${status.sentence}`)
     }
     default:
@@ -48,5 +48,5 @@ export async function cancel(
   }
 }
 
-const notFound = (id: string, notKnown: string): Problem =>
-  new Problem(404, 'no-such-candidate', `no candidate '${id}' was found; ${notKnown}`)
+const notFound = (id: string, notSearched: string[]): Problem =>
+  new Problem(404, 'no-such-candidate', `no candidate '${id}' was found. Not searched: ${notSearched.join('; ')}`)

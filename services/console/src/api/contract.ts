@@ -51,12 +51,12 @@ const forFrontiers = {
     description:
       'No index from ids to lanes is stored: with `url` the lane is searched (20,000 URLs of it at most), ' +
       'without it only lanes that are due next. Jobs and outcomes are searched as well, a bounded number. The ' +
-      'detail of a 404 says what was not looked at.',
+      'detail of a 404 says what was not searched.',
     params: queries.CandidatePath,
     querystring: queries.CandidateQuery,
     response: {
       200: answer('where it is', CandidateAnswer),
-      404: problem('it was not found; the detail says what was not looked at'),
+      404: problem('it was not found; the detail says what was not searched'),
     },
   }),
   cancelCandidate: write('DELETE', '/v1/candidates/:id', {
