@@ -63,7 +63,7 @@ test('status says in a sentence how the fleet is, and who is behind', async () =
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
   const { stdout } = await decorum(['status'], { env: { REDIS_URL: redis.url } })
   expect(stdout).toContain('Nothing to do\n')
-  expect(stdout).toContain("reader 'gone': 2 outcomes not acknowledged\n")
+  expect(stdout).toContain("reader 'gone': 2 unread outcomes\n")
   expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ tone: 'calm', unread: 2 })
 })
 
@@ -83,7 +83,7 @@ test('outcomes --forget: not one that is read, unless it is forced; written down
       env: { REDIS_URL: redis.url },
     },
   )
-  expect(done).toMatchObject({ code: 0, stdout: "forgotten: 'gone', which had not acknowledged 2 outcomes\n" })
+  expect(done).toMatchObject({ code: 0, stdout: "forgotten: 'gone', which had 2 unread outcomes\n" })
   expect(await ledger.operations(0, 9)).toMatchObject([
     { action: 'forget-reader', group: 'gone', by: 'ann', reason: 'its machine is gone', value: '2' },
   ])

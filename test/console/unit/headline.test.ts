@@ -59,7 +59,7 @@ test('candidates that have waited for ten seconds while none is taken in are tro
   expect(withQueue([part({ waiting: 3, lanes: 2 })], intake, 0)).toEqual({
     tone: 'trouble',
     code: 'not-taken-in',
-    title: 'Nothing is taken in',
+    title: 'No gateway accepts candidates',
     sentence:
       '3 URLs wait in lanes, about 5\u202f700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
   })
@@ -179,7 +179,7 @@ test('a group that nobody reads any more and that stops the crawl is named, with
     code: 'unread',
     title: "Nobody reads as 'old' any more",
     sentence:
-      "The reader 'old' was last seen 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old.",
+      "The reader 'old' was last seen 2 h ago, and dispatch has paused because of 10 unread outcomes. Start it again, or forget it: decorum outcomes --forget --group old.",
   })
   const { idleMs: _, ...without } = silent
   expect(say(without).sentence).toMatch(/^The reader 'old' has no consumer and is 2 h behind, and/)
@@ -188,7 +188,7 @@ test('a group that nobody reads any more and that stops the crawl is named, with
   )
   expect(say({ ...silent, idleMs: 100 })).toMatchObject({
     title: 'A reader is behind',
-    sentence: "Dispatch has paused until the reader 'old' has worked through 10 outcomes that it has not acknowledged.",
+    sentence: "Dispatch has paused until the reader 'old' has worked through 10 unread outcomes.",
   })
 })
 
@@ -205,8 +205,7 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     const partitions = [part({ waiting: 9, lanes: 9, nextDue: now + 10 })]
     return headline(viewOf(partitions, { otherReaders, crawls }), 10)
   }
-  const text =
-    "The crawl 'news' has paused until the reader 'old' has worked through 10 outcomes that it has not acknowledged."
+  const text = "The crawl 'news' has paused until the reader 'old' has worked through 10 unread outcomes."
   expect(say([crawl('news')], [reader])).toEqual({
     tone: 'trouble',
     code: 'crawl-waits',
@@ -214,7 +213,7 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     sentence: text,
   })
   expect(say([crawl('news')], [{ ...reader, idleMs: 7_200_000 }]).sentence).toBe(
-    "The reader 'old' was last seen 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
+    "The reader 'old' was last seen 2 h ago, and the crawl 'news' has paused because of 10 unread outcomes. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
   )
   expect(say([crawl('news'), crawl('more')], [{ ...reader, crawl: 'more' }]).sentence).toBe(
     "10 outcomes lie unread, and the crawl 'news' has paused: a consumer group must read and acknowledge them. So do 1 other crawl.",

@@ -31,7 +31,7 @@ export function forgetReader(options: ForgetOptions): Promise<void> {
     if (answer.kind === 'still-read')
       throw new CommandError(`a reader of '${name}' was active within the last minute: stop it first, or give --force`)
     const { unread } = answer
-    const text = `forgotten: '${name}', which had not acknowledged ${some(unread, 'outcome')}`
+    const text = `forgotten: '${name}', which had ${some(unread, 'unread outcome')}`
     printResult(options.json, { crawl, group, unread }, text)
   })
 }

@@ -8,7 +8,11 @@ import { printResult } from '../terminal.ts'
 export function status({ json }: { json?: boolean }): Promise<void> {
   return withFleetLedger(async ({ ledger, outcomesLimit }) => {
     const { headline, totals, readers } = await fleetStatus(ledger, outcomesLimit)
-    const lines = readersBehind(readers).map((line) => `  ${line}`)
+    const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
+    const lines = behind.map(
+      ({ crawl, group, lag, pending }) =>
+        `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${some(lag + pending, 'unread outcome')}`,
+    )
     const text = [headline.title, headline.sentence, ...lines].join('\n')
     printResult(json, { ...headline, ...totals, readers }, text)
   })

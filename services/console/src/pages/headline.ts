@@ -127,7 +127,7 @@ function stuck(view: Seen, totals: Totals, outcomesLimit: number): Headline | un
   }
   if (candidates > 0 && candidatesForMs > STUCK_AFTER_MS && view.recent.takenIn === 0) {
     const sentence = `${urls}. The oldest candidate was added ${length(candidatesForMs)} ago, and no gateway takes any in.`
-    return trouble('not-taken-in', 'Nothing is taken in', sentence)
+    return trouble('not-taken-in', 'No gateway accepts candidates', sentence)
   }
   const waiter = crawlsInTheWay(view, outcomesLimit)
   if (waiter !== undefined || lagMs <= LATE_MS || inFlight > 0) return waiter
@@ -203,7 +203,7 @@ function pausedFor(reader: Reader | undefined, what: string, unread: number): st
     return `${some(unread, 'outcome lies', 'outcomes lie')} unread, and ${what} has paused: a consumer group must read and acknowledge them.`
   const { group, idleMs, oldest, lag, pending } = reader
   const name = `the reader '${printable(group)}'`
-  const left = `${some(lag + pending, 'outcome')} that it has not acknowledged`
+  const left = some(lag + pending, 'unread outcome')
   if (isRead(reader)) return `${capital(what)} has paused until ${name} has worked through ${left}.`
   const behind = oldest === undefined ? '' : ` and is ${length(oldest.ageMs)} behind`
   const silence = idleMs === undefined ? `has no consumer${behind}` : `was last seen ${length(idleMs)} ago`
