@@ -5,7 +5,7 @@ import { headOf } from './layout.ts'
 
 export type LoginFacts = { next: string; problem?: string; user?: string }
 
-export function loginPage({ next, problem, user = '' }: LoginFacts): string {
+export function loginPage({ next, problem, user = 'decorum' }: LoginFacts): string {
   const page = html`${headOf('Sign in · Decorum', { script: false })}
 <body>
 <header><span class="name">Decorum</span></header>
@@ -14,6 +14,7 @@ ${problem !== undefined && html`<p class="notice trouble" role="alert">${problem
 <form class="card" method="post" action="/login"><input type="hidden" name="next" value="${next}">
 ${field('User', 'user', user, { autocomplete: 'username', required: true })}
 ${field('Password', 'password', '', { type: 'password', autocomplete: 'current-password', required: true })}
+<p class="small">The password is <code>CONSOLE_PASSWORD</code>; where that is not set, <code>decorum up</code> makes one and prints the name of its file.</p>
 <button>Sign in</button></form></main>
 </body>
 </html>
