@@ -63,7 +63,7 @@ test('block without an end, unblock; a delay by hand and its end; refetch', asyn
   expect(await does({ unblock: true })).not.toContain('court order')
   const slow = await does({ delay: 30_000, for: 604_800_000, reason: 'small host' })
   expect(slow).toContain('by hand    a delay of 30 s for another 7 d: small host')
-  expect(slow).toContain('delay      30 s, set by hand: small host')
+  expect(slow).toContain('delay    30 s, set by hand: small host')
   expect(await does({ restoreDelay: true })).not.toContain('by hand')
   expect(await does({ refetch: true })).toMatch(/^its robots.txt is fetched again/)
   expect((await ledger.operations(0, 1))[0]).toMatchObject({

@@ -101,7 +101,7 @@ test('two agents of one name, none at all, or no JSON stop the start with a read
   expect(() => load()).toThrow(/DECORUM_AGENTS/)
   expect(() => loadAgents({ ...settings, agents: '[{' })).toThrow(/DECORUM_AGENTS: the inline JSON cannot be read/)
   expect(() => loadAgents({ ...settings, agents: '/nowhere/agents.json' })).toThrow(
-    /\/nowhere\/agents.json cannot be read/,
+    /\/nowhere\/agents.json cannot be read: there is no such file/,
   )
 })
 

@@ -1,8 +1,8 @@
-/** Reads from a file the site policies of a fleet in each version of its configuration. */
-import { readFile } from 'node:fs/promises'
+/** Reads the policies of a fleet over time from a file. */
 import { readSitePolicies } from '@decorum/config'
 import type { PolicyVersion } from '@decorum/politeness'
 import { messageOf, UsageError } from './exit.ts'
+import { bytesOf } from './lines.ts'
 
 /**
  * @param file  output of `decorum config policies --json`
@@ -10,7 +10,7 @@ import { messageOf, UsageError } from './exit.ts'
  */
 export async function readPoliciesFile(file: string): Promise<PolicyVersion[]> {
   try {
-    const { versions } = JSON.parse(await readFile(file, 'utf8')) as { versions?: unknown }
+    const { versions } = JSON.parse(Buffer.from(await bytesOf(file)).toString()) as { versions?: unknown }
     if (!Array.isArray(versions))
       throw new Error("an object with 'versions' is needed, as 'decorum config policies --json' prints it")
     return versions.map((version: { at?: unknown; policies?: unknown } | null, n) => {
@@ -20,6 +20,6 @@ export async function readPoliciesFile(file: string): Promise<PolicyVersion[]> {
       return { at, policies: readSitePolicies(JSON.stringify(policies)) }
     })
   } catch (error) {
-    throw new UsageError(`${file}: ${messageOf(error)}`)
+    throw error instanceof UsageError ? error : new UsageError(`${file}: ${messageOf(error)}`)
   }
 }

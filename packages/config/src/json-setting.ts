@@ -24,7 +24,13 @@ export function readJsonSetting<T extends z.ZodType>(form: Form<T>, text: string
   try {
     json = JSON.parse(inline ? text : readFileSync(text, 'utf8'))
   } catch (error) {
-    const why = isSecret && error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message
+    const { code, message } = error as NodeJS.ErrnoException
+    const isAbsent = code === 'ENOENT'
+    const why = isAbsent
+      ? 'there is no such file'
+      : isSecret && error instanceof SyntaxError
+        ? 'it is not JSON'
+        : message
     throw new Error(`${name}: ${inline ? 'the inline JSON' : text} cannot be read: ${why}`)
   }
   inspect?.(json)

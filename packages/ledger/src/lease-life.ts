@@ -156,7 +156,7 @@ const EVENTS = {
     by: 'record',
     from: { started: [KIND.robots] },
     to: 'none',
-    lane: `${OWED}, by what the answer says as well`,
+    lane: `${OWED}, and any back-off that the answer demands`,
     isHeld: true,
   },
   unused: {

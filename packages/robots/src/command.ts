@@ -55,7 +55,8 @@ async function bytesOf(file: string | undefined): Promise<Uint8Array> {
   try {
     return file === '-' ? await buffer(process.stdin) : await readFile(file)
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new UsageError(`${file} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}`)
   }
 }
 

@@ -208,7 +208,7 @@ const perWord = z.record(z.string(), z.number())
 export const ShadowAnswer = z.object({
   since: z.number().describe('ms since 1970'),
   ...Counts.shape,
-  lanesForgotten: z.number().describe('the record is bounded; these lanes are in the totals alone'),
+  lanesForgotten: z.number().describe('lanes dropped from this list because it is bounded; the totals include them'),
   lanes: z
     .array(z.object({ agent: z.string(), origin: z.string(), ...Counts.shape, gates: perWord, refusals: perWord }))
     .describe('the hundred that would have waited or been refused most often'),

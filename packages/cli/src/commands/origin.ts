@@ -65,7 +65,7 @@ export function printOrigin(known: OriginView, agents: Agents, notes: readonly N
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
-    lines.push(`    delay      ${delaySentence(delayOwed(view, agent), view, length)}`)
+    lines.push(`    delay    ${delaySentence(delayOwed(view, agent), view, duration)}`)
     if (lane !== undefined) lines.push(`    lane     ${laneWord(lane, now)}`)
   }
   return lines.join('\n')
@@ -92,7 +92,7 @@ function mayWord(view: OriginView, agent: Agent): string {
     case 'refused':
       return 'nothing'
     case 'ask':
-      return 'nothing before its robots.txt has been fetched'
+      return 'nothing until its robots.txt is known'
     case 'wait':
       return `nothing for another ${length(judgement.until - view.now)}: robots.txt ${judgement.why}`
     default:

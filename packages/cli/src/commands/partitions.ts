@@ -59,7 +59,7 @@ async function announceStop(json: boolean | undefined): Promise<void> {
 }
 
 const list = (tags: string[], retired: string[]): string =>
-  [...tags, ...retired.map((tag) => `${tag}  retired: only what lies there is still read`)].join('\n')
+  [...tags, ...retired.map((tag) => `${tag}  retired: takes no new URLs; stored ones are still processed`)].join('\n')
 
 function progressLine(now: RepartitionProgress): string {
   if (now.kind === 'ending')

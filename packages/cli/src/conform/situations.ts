@@ -85,7 +85,7 @@ export const SITUATIONS: Situation[] = [
   },
   {
     name: 'too-many',
-    means: 'says 429 with its Retry-After, and leaves the next try to an order',
+    means: 'reports 429 and its Retry-After; retries only on a new order',
     sites: { site: { pages: [{ status: 429, retryAfter: '2' }, {}] } },
     urls: at('/busy'),
     most: 2,
@@ -93,7 +93,7 @@ export const SITUATIONS: Situation[] = [
   },
   {
     name: 'unavailable',
-    means: 'says 503, and leaves the next try to an order',
+    means: 'reports 503; retries only on a new order',
     sites: { site: { pages: [{ status: 503 }, {}] } },
     urls: at('/busy'),
     most: 2,

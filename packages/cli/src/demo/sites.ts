@@ -86,7 +86,7 @@ export const KINDS: Kind[] = [
   },
   {
     name: 'closed',
-    title: 'robots.txt 503 for good',
+    title: 'robots.txt always 503',
     count: 3,
     site: () => ({ robots: { status: 503, body: 'User-agent: *\nAllow: /\n' } }),
     urls: pages(4, 'expired'),

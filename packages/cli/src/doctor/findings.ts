@@ -72,8 +72,13 @@ function ofServer(
   const at = name === '' ? 'Redis' : `Redis ${name}`
   const add: Add = (check, state, says, mend) => all(check, state, `${at}: ${says}`, mend)
 
-  if (infoRefused === undefined) ofInfo(info, add)
-  else
+  if (infoRefused === undefined) {
+    const version = infoField(info, 'redis_version')
+    const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
+    const says = name === '' ? version : `${name}: ${version}`
+    all('redis version', isOld ? 'bad' : 'ok', says, `install Redis ${OLDEST_REDIS}.0 or later`)
+    ofInfo(info, add)
+  } else
     add(
       'permissions',
       'bad',
@@ -102,10 +107,6 @@ function ofServer(
 
 function ofInfo(info: string, add: Add): void {
   const field = (key: string) => infoField(info, key)
-  const version = field('redis_version')
-  const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
-  add('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)
-
   const hasFile = field('aof_enabled') === '1'
   add(
     'persistence',

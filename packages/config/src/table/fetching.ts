@@ -78,7 +78,7 @@ export const fetching = {
     means:
       'How the requests of an agent leave this machine: path of a JSON file, or inline JSON (egress.schema.json): agent, or `*` for all others → `localAddress` or `proxy` (docs/operating.md).',
     reason:
-      'Most machines have one way out. It is not in the shared configuration, because it may hold a login and differs by machine.',
+      'Most machines have one way out. This setting is not in the shared configuration, because it may hold a login and differs by machine.',
     roles: ['fetcher', 'proxy'],
   },
   DNS_SERVERS: {

@@ -47,7 +47,7 @@ export const politeness = {
     schema: wholeNumber(0).default(10_000),
     unit: 'ms',
     means:
-      'The longest crawl-delay that is kept, for agents without `maxDelayMs`; longer ones are clamped, and every clamp is shown.',
+      'The longest crawl-delay that is kept, for agents without `maxDelayMs`; longer ones are clamped, which `decorum origin` and the page of the origin in the console show.',
     reason: 'Cốc Cốc documents the same limit: no crawl-delay above 10 s.',
     roles: ROLES,
     fleet: 'live',

@@ -21,7 +21,7 @@ export function readStopName(text: string): string {
   if ('refused' in read) throw new StopError(`${shown} is neither a host, nor an address, nor a URL (${read.refused})`)
   const { host } = read
   if (isIPv4(host) && !isUrl && given.replace(/\.$/, '') !== host)
-    throw new StopError(`${shown} would be read as the address ${host}: write that, if it is meant`)
+    throw new StopError(`${shown} would be read as the address ${host}: write ${host} if you mean that address`)
   return host.startsWith('[') ? nameOfAddress(host.slice(1, -1)) : host
 }
 

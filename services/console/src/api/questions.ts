@@ -84,12 +84,12 @@ export const ListQuery = z.strictObject({
     .max(MAX_URL_CHARS)
     .transform((text, context) => domainOf(text) ?? complain(context, 'bad-domain', 'this is no host'))
     .optional()
-    .describe('only this host and those below it: example.com; in no order'),
+    .describe('only this host and its subdomains: example.com; unordered'),
   after: z
     .string()
     .regex(/^(\d{1,20}(_\d{1,9})?|e)(\.(\d{1,20}(_\d{1,9})?|e)){0,1023}$/, 'is no place of a list')
     .optional()
-    .describe('`next` of the page before, with the same questions'),
+    .describe('`next` of the previous page; repeat the other parameters'),
 })
 export type ListQuery = z.output<typeof ListQuery>
 /** Minutes for which the ring keeps samples. */

@@ -16,7 +16,7 @@ const RANGES = [
 export function hoursPage({ at, outcomes, statuses, tookMs, ...history }: History): Page {
   const ofAllKinds = at.map((_, n) => sum(OUTCOME_KINDS.map((kind) => outcomes[kind][n] ?? null)))
   const body = html`<h1>The last hours</h1>
-<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC. A part of the charts is enlarged by drawing the pointer over it, and a double click shows the whole again; by keyboard, choose a range.</p>
+<p class="small">One sample per half minute, kept in Redis for six hours. While neither a gateway nor a console ran, there are no samples. Times are UTC. A part of the charts is enlarged by drawing the pointer over it, and a double click shows the whole again; by keyboard, choose a range.</p>
 <nav aria-label="Range"><ul>${RANGES.map(
     ([minutes, name]) =>
       html`<li><a href="/hours?minutes=${minutes}"${minutes === at.length && html` aria-current="page"`}>${name}</a></li>`,
@@ -24,7 +24,7 @@ export function hoursPage({ at, outcomes, statuses, tookMs, ...history }: Histor
 <div class="charts" data-charts="/v1/history?minutes=${at.length}">
 ${chart('outcomes', 'Outcomes a minute, by kind', inWords(ofAllKinds, count))}
 ${chart('statuses', 'Answers a minute, by status code', statusesInWords(statuses))}
-${chart('took', 'How long exchanges took', `half at most: ${inWords(tookMs.half, length)}; 95 of 100 at most: ${inWords(tookMs.most, length)}`)}
+${chart('took', 'How long exchanges took', `median: ${inWords(tookMs.half, length)}; 95th percentile: ${inWords(tookMs.most, length)}`)}
 ${chart('backlog', 'URLs in lanes', inWords(history.waiting, count))}
 ${chart('flight', 'Leases out and lanes that are due', `out: ${inWords(history.inFlight, count)}; due: ${inWords(history.due, count)}`)}
 ${chart('lag', 'How late the oldest due lane is', inWords(history.lagMs, length))}

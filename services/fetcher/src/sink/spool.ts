@@ -98,7 +98,7 @@ export async function openSpool(options: SpoolOptions) {
       running = round(closing.signal).then(
         () => next(checkEveryMs),
         (error: unknown) => {
-          log.warn({ err: error, folder, bytes, retryMs }, 'the store does not take a file of pages; it is tried again')
+          log.warn({ err: error, folder, bytes, retryMs }, 'storing a file of pages failed; it will be retried')
           next(retryMs)
           retryMs = Math.min(LAST_RETRY_MS, retryMs * 2)
         },

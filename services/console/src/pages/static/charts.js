@@ -17,8 +17,8 @@ const CHARTS = {
       return [label, colour, h.at.map((_, n) => (h.outcomes.fetched[n] === null ? null : sum(n)))]
     }),
   took: (h) => [
-    ['half at most, s', 'moving', inSeconds(h.tookMs.half)],
-    ['95 of 100, s', 'warn', inSeconds(h.tookMs.most)],
+    ['median, s', 'moving', inSeconds(h.tookMs.half)],
+    ['95th percentile, s', 'warn', inSeconds(h.tookMs.most)],
   ],
   backlog: (h) => [['URLs', 'moving', h.waiting]],
   flight: (h) => [
