@@ -47,7 +47,9 @@ test('why tells where a URL is, under each of its ids; cancel ends one of them',
   expect(json).toMatchObject({ candidates: [{ id: 'again', state: 'ended', outcome: { reason: 'cancelled' } }] })
   expect(await run('url', 'why', 'never')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Not searched:\n  lanes that are not due next, because its URL was not given\n  outcomes'),
+    stderr: expect.stringContaining(
+      'Not searched:\n  lanes that are not due next, because its URL was not given\n  outcomes',
+    ),
   })
   expect(await run('url', 'why', 'x', '--url', 'ftp://a.example')).toMatchObject({ code: 2 })
 })
