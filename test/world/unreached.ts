@@ -41,6 +41,15 @@ const EXCEPTIONS: Record<string, readonly string[]> = {
     'budget heldHop',
     'blocked heldHop',
   ],
+  'seldom: a back-off closes while another request of its host is under way only by a report that comes late': [
+    'back-off send',
+    'back-off underWay',
+  ],
+  'seldom: a robots fetch is due once an hour, and the budget of the day or the ledger would have to end just then': [
+    'budget robots grant',
+    'budget permitRobots',
+    'startup-hold robots grant',
+  ],
   'seldom: whoever asks for more than its own lane asks for that first, so only a permit or a hop can find these closed':
     ['startup-hold host', 'startup-hold group', 'stopped group'],
 }

@@ -129,7 +129,7 @@ async function change(
   const running = identity.length > 0 ? await membersOf(redis) : 0
   if (running > 0)
     throw new CommandError(
-      `${identity.map(({ path }) => path).join(', ')}: processes that differ in this cannot share lanes, and ${running} are running: stop the gateways and fetchers, apply this, and start them again`,
+      `${identity.map(({ path }) => path).join(', ')}: processes that differ in this cannot share lanes, and ${running} are running: stop all processes but consoles, apply this, and start them again`,
     )
   if (current !== undefined && !json) warn(linesOf(changed).join('\n'))
   if (!yes && !(await isWanted(json))) {

@@ -65,7 +65,7 @@ export function printOrigin(known: OriginView, agents: Agents, notes: readonly N
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
-    lines.push(`    delay    ${delaySentence(delayOwed(view, agent), view, duration)}`)
+    lines.push(`    delay    ${delaySentence(delayOwed(view, agent), view, length)}`)
     if (lane !== undefined) lines.push(`    lane     ${laneWord(lane, now)}`)
   }
   return lines.join('\n')

@@ -8,21 +8,17 @@ import { printResult } from '../terminal.ts'
 export function status({ json }: { json?: boolean }): Promise<void> {
   return withFleetLedger(async ({ ledger, outcomesLimit }) => {
     const { headline, totals, readers } = await fleetStatus(ledger, outcomesLimit)
-    const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
-    const lines = behind.map(
-      ({ crawl, group, lag, pending }) =>
-        `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${some(lag + pending, 'unread outcome')}`,
-    )
+    const lines = readersBehind(readers).map((line) => `  ${line}`)
     const text = [headline.title, headline.sentence, ...lines].join('\n')
     printResult(json, { ...headline, ...totals, readers }, text)
   })
 }
 
-/** A sentence for each reader that has not acknowledged all outcomes. */
+/** A sentence for each reader with unread outcomes. */
 export const readersBehind = (readers: FleetStatus['readers']): string[] =>
   readers
     .filter(({ lag, pending }) => lag + pending > 0)
     .map(({ crawl, group, lag, pending }) => {
       const ofCrawl = crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`
-      return `reader '${printable(group)}'${ofCrawl}: ${some(lag + pending, 'outcome')} not acknowledged`
+      return `reader '${printable(group)}'${ofCrawl}: ${some(lag + pending, 'unread outcome')}`
     })

@@ -114,7 +114,7 @@ function linesOf(
       ['STATE', 'URLS', 'LANE'],
       ...lanes.slice(0, LANES).map(({ state, waiting, name }) => [state, String(waiting), name]),
     ]),
-    ...behind.map(({ group, lag, pending }) => dim(`reader '${group}': ${some(lag + pending, 'unread outcome')}`)),
+    ...readersBehind(readers).slice(0, 3).map(dim),
   ]
   return all.slice(0, Math.max(1, size.rows - 1))
 }
