@@ -2,7 +2,7 @@
 export const OFFENCES = {
   overlap: {
     promise: 'one request at a time to an origin',
-    means: 'a request began while another one of its agent to that origin was open',
+    means: 'a request began while another request of the same agent to the same origin was open',
   },
   'short-delay': {
     promise: 'never less than the delay between two requests',

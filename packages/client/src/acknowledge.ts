@@ -39,7 +39,8 @@ export class Acknowledger {
     const line = this.#lineOf(stream, group)
     return new Promise((resolve, reject) => {
       line.waiting.push({ id, onStored, resolve, reject })
-      if (line.owed.length > 0) this.#fail(line, line.waiting.splice(0), 'it has not answered for a while')
+      if (line.owed.length > 0)
+        this.#fail(line, line.waiting.splice(0), 'Redis does not answer; those before are still being sent')
       else if (!line.busy) {
         line.busy = true
         this.clock.soon(() => void this.#flush(line))

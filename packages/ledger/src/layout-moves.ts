@@ -128,7 +128,7 @@ export const EPOCH_MOVES = {
 export type CrawlMove =
   /** part of the record: the latest version is set in every partition before it opens */
   | 'everywhere'
-  /** a share of a limit, which is divided again */
+  /** a partition's share of a limit: the limit is divided among the new partitions */
   | 'share'
   /** only the sum over all partitions counts: the first partition adds the number of one that retires */
   | 'sum'

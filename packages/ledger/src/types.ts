@@ -142,7 +142,7 @@ export type SecondaryRequest = {
   delayMs: number
   /** the lane of the request, if it is another one of the same partition: at least its known delay is owed */
   of?: LaneRef
-  /** for a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; `endRobotsFetch` ends it */
+  /** for a hop whose URL is a robots.txt: the hop is the one robots fetch of its origin, and `endRobotsFetch` ends it */
   isRobots?: boolean
   /** the lane that makes the request: it keeps its place in line. Without it, the request is placed behind all that wait */
   by?: LaneRef

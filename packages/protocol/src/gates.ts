@@ -68,7 +68,7 @@ const reserved = (page: Cell, permitRobots: Cell = page): Cells =>
   none(NOT_RESERVED, { page, permitRobots, robots: 'reserved as a page; which of the two it is, the gateway decides' })
 
 const STARTED_AS_ROBOTS = 'its order is started as any robots fetch'
-/** Cells of `grant`. */
+/** Cells of a gate for `grant`: each kind of request counts, but for those that are named. */
 const granted = (but: Partial<Record<What, Cell>> = {}): Cells =>
   all({ permitRobots: STARTED_AS_ROBOTS, ...but } as Record<What, string>)
 /** Cells of `send`, where a lease is checked by its kind. */
@@ -80,7 +80,7 @@ const sent = (but: Partial<Record<What, string>> = {}): Cells =>
     ...but,
   })
 
-const OWN_LANE = "the request's own lane counts it, which has the same host"
+const OWN_LANE = "counted by the request's own lane, which has the same host"
 const NO_SITE = 'a group is no site: the lane of the request counts it'
 const HOST_IS_NOT_MEANT = 'it is about one origin, and the other ports of the host go on'
 const FINISHED = 'a request under way is finished: its answer is wanted, and ending it spares the site nothing'

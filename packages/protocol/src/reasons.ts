@@ -238,7 +238,7 @@ export const KINDS = explained({
   failed: { means: 'No usable answer was received.', todo: 'It depends on the reason.' },
   expired: {
     means: 'It was still pending at `expiresAt` (default: 24 h after it was stored).',
-    todo: 'It depends on what held it.',
+    todo: 'It depends on the gate that held it, which is the reason.',
   },
   invalid: { means: 'It is not a valid candidate. Nothing was sent.', todo: 'It depends on the reason.' },
   refused: {

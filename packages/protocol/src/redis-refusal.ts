@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /unknown command '(?:sentinel)'/i,
-    todo: () => 'this is no Sentinel: its port is 26379 as a rule, and that of Redis 6379',
+    todo: () => 'this server is not a Sentinel: a Sentinel usually listens on port 26379, Redis on 6379',
   },
   { of: /ERR No such master/i, todo: () => 'the name behind the last / of REDIS_URL is the one in sentinel.conf' },
   {

@@ -37,7 +37,7 @@ export function stepsTaken(): number {
   return steps
 }
 
-/** Whether the search of the last pattern, which has this end, was stopped because MOST_STEPS were used up. */
+/** Whether the search for the pattern that ends at `end` was stopped at MOST_STEPS, so that its match is undecided. */
 export function staysOpen(end: number): boolean {
   return open === end
 }

@@ -61,6 +61,6 @@ export const readings: Readonly<Record<ProfileName, Reading>> = {
   rfc9309,
   google,
   'google-2022': google,
-  // The only reading with a maximum, and so with every field of `Reading`: view.ts compares these.
+  // This reading has every field of `Reading`, the optional maximum too: view.ts compares the fields that it has.
   coccoc: { ...decorum, maxCrawlDelay: 10 }, // "more than 10 seconds: 10 seconds"
 }

@@ -101,7 +101,7 @@ function put(agent: string, rules: readonly string[]): RobotsMeta {
 
 const PREVIEWS = ['none', 'standard', 'large'] as const
 
-/** The stricter of two values of one rule counts. */
+/** Adds a rule with a value; if the rule was named before, the stricter of both values counts. */
 function ruleWithValue(rule: string, before: Partial<RobotsMeta>): Partial<RobotsMeta> | undefined {
   const at = rule.indexOf(':')
   const value = rule.slice(at + 1).trim()

@@ -40,7 +40,7 @@ export const routes = {
     url: '/v1/permits/:permit',
     schema: {
       operationId: 'viewPermit',
-      summary: 'Whether it is still held',
+      summary: 'Whether a permit is still held',
       params: schema.PermitPath,
       response: { ...OF_PERMIT, 200: answer('held', schema.HeldAnswer) },
     },
@@ -125,7 +125,13 @@ export const routes = {
     schema: {
       operationId: 'shadowReport',
       summary: 'Requests in shadow mode of this process that would have waited or been refused',
-      response: { ...COMMON, 200: answer('counts, and the lanes with most of them', schema.ShadowAnswer) },
+      response: {
+        ...COMMON,
+        200: answer(
+          'totals, and the lanes whose requests would have waited or been refused most often',
+          schema.ShadowAnswer,
+        ),
+      },
     },
   },
   forgetShadow: {

@@ -246,7 +246,7 @@ test('the command judges one crawler of an ordinary log by a name in its User-Ag
   }
   expect(await judge({})).toMatchObject({ code: 1, requests: 6 })
   expect(await judge({ only: 'mj12bot' })).toEqual({ code: 0, requests: 2, leftOut: 4, agents: ['mj12bot'] })
-  await expect(judge({ only: 'C++ (bot' })).rejects.toThrow('no request of the agents to be judged (6 of others)')
+  await expect(judge({ only: 'C++ (bot' })).rejects.toThrow('no request is by an agent to be judged (6 are by others)')
   await expect(judge({ only: 'a', agent: 'b' })).rejects.toThrow(/--agents, --agent or --only/)
 })
 

@@ -17,7 +17,7 @@ export type Answer = {
   doubtful: boolean
 }
 
-/** Bodies from `--robots` are numbered from here, those of the record below. */
+/** The first number of a body from `--robots`; bodies of the record have smaller numbers. */
 const FIRST_GIVEN = 2 ** 31
 
 /** The bodies of a record by number. */

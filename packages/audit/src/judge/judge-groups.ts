@@ -15,7 +15,7 @@ import type { Meter } from './meter.ts'
 export type PaceGroups = {
   /** The lane whose delay all lanes of this host share; undefined: it is this lane itself. */
   hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
-  /** All other groups of a lane: their places, each as a lane, and the operator's delay. */
+  /** The groups of a lane besides its host: the places of each, as lanes, and the operator's delay. */
   above(
     agent: string,
     origin: string,

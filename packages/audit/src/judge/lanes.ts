@@ -18,7 +18,7 @@ const FIRST_AGENT = 2
 
 export class Agents {
   readonly #names = new Names()
-  /** by the number of a User-Agent */
+  /** number of a User-Agent → number of the agent that it names */
   readonly #byHeader = new Numbers()
   /** by the number of a name: the agent plus one */
   readonly #byName = new Numbers()

@@ -157,7 +157,7 @@ function rules({ rules: all }: Report, show: Show): string {
   const broken = all.filter((one) => one.broken.length > 0)
   const chosen = (broken.length > 0 ? broken : all).slice(0, RULES_SHOWN)
   if (chosen.length === 0) return ''
-  const title = `The rules it judged by${chosen.length < all.length ? ` (${chosen.length} of ${all.length} files)` : ''}`
+  const title = `The rules of robots.txt that were applied${chosen.length < all.length ? ` (${chosen.length} of ${all.length} files)` : ''}`
   return [styleText('bold', title), ...chosen.map((one) => rulesOf(one, show))].join('\n')
 }
 

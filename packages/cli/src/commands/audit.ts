@@ -98,7 +98,7 @@ export async function auditCommand(
   )
   if (report.requests === 0) {
     throw new UsageError(
-      `audit: ${files.join(', ')}: no request of the agents to be judged (${report.leftOut} of others)`,
+      `audit: ${files.join(', ')}: no request is by an agent to be judged (${report.leftOut} are by others)`,
     )
   }
   if (html !== undefined && html !== '-') {

@@ -82,7 +82,7 @@ export function forgetCrawl(name: string, { json }: Named): Promise<void> {
   })
 }
 
-/** End, limits and settings. */
+/** End, limits and settings of a crawl, one text each. */
 function boundsOf({ expiresAt, limits = {}, settings = {} }: CrawlRecord): string[] {
   const until = expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`]
   const set = Object.entries({ ...limits, ...settings }).map(([name, value]) => `${name} ${String(value)}`)

@@ -7,7 +7,7 @@ import type { Following } from './follow.ts'
 export const BUILD = readBuild()
 export const VERSION = BUILD.version
 
-/** Most settings that are named: announcements are read once a second, so they should be short. */
+/** Maximum number of pending settings that an announcement names: it is read once a second, and should be short. */
 const MOST_PENDING = 8
 
 export function aboutThisProcess(

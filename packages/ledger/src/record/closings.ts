@@ -30,7 +30,7 @@ export type Closings = {
   endedLate(closing: Closing): void
   /** Writes an operation. During the write, earlier operations on its origin are not written again: they would come after it. */
   operate(operation: Operation): Promise<void>
-  /** Writes everything again, until the partition accepts it or the hold has ended. */
+  /** Writes the closings and operations of the last hold again, until the partition accepts them or the hold has ended. */
   writeAgain(): Promise<void>
 }
 

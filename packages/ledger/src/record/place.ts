@@ -9,7 +9,7 @@ import { LedgerUnavailableError } from '../errors.ts'
 export type Versioned = { readonly version: number }
 
 /** kept: the place already holds this version · overtaken: it holds a later version, or not the expected one; nothing has changed */
-export type Written = { kind: 'written' | 'kept' | 'overtaken' /** in force there now */; version: number }
+export type Written = { kind: 'written' | 'kept' | 'overtaken' /** that the place holds now */; version: number }
 
 export type Place<R extends Versioned> = {
   /** undefined: the place holds no record. A place without this function holds only data derived from the record. */

@@ -1,4 +1,4 @@
-/** stops: the emergency stops of a partition, all at once. */
+/** stops: replaces the emergency stops of a partition in one step, unless it has a later version. */
 import { STOP_ITEM } from '../calls.ts'
 import { STOPS } from '../layout.ts'
 import type { Written } from '../record/place.ts'

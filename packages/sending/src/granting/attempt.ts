@@ -166,7 +166,7 @@ const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator h
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 
-/** A permit is not refused because the host name does not exist: it may exist for the caller. */
+/** Failures after which a host name that does not exist ends an origin: never for a permit, because the caller may resolve it. */
 const NO_END = Number.POSITIVE_INFINITY
 const GUARDED: Partial<Record<FailureReason, string>> = {
   'blocked-address': 'guarded-address',

@@ -60,7 +60,7 @@ function accessOf(request: FastifyRequest): Access {
   return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
 }
 
-/** The account whose name and password the request contains; undefined: there are none, or they are wrong; a number: as from `guess`. */
+/** The account whose name and password the request contains; undefined: there are none, or they are wrong; a number: the wait that `guess` returned. */
 function whoTypes(
   { ip, headers: { authorization } }: FastifyRequest,
   login: Login,

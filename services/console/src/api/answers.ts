@@ -168,7 +168,7 @@ export const CheckAnswer = named('Check', {
   why: text,
   sentence: text,
   until: instant.optional().describe('verdict wait: the answer may change then'),
-  path: optionalText.describe('as compared with the patterns'),
+  path: optionalText.describe('path and query of the URL, in the form that is compared with patterns'),
   rule: RuleRef.optional(),
   group: Group.optional(),
   token: optionalText.describe("whose group was taken; '*': everybody's"),

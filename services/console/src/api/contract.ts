@@ -251,14 +251,14 @@ const forOperators = {
       'is named as in SITE_POLICIES: `www.example.com`, `domain:example.com` or `*.example.com`. /v1/origins/{origin} shows which policy counts.',
     params: queries.SitePath,
     body: queries.PolicyBody,
-    response: { 200: answer('what is in force afterwards', answers.PolicyAnswer), 409: notChanged },
+    response: { 200: answer('the policy of the site after the change', answers.PolicyAnswer), 409: notChanged },
   }),
   removePolicy: write('DELETE', '/v1/policies/:site', {
     summary: 'Remove the policy of a site',
     params: queries.SitePath,
     querystring: queries.RemovePolicyQuery,
     response: {
-      200: answer('what is in force afterwards', answers.PolicyAnswer),
+      200: answer('the policy of the site after the change', answers.PolicyAnswer),
       404: problem('the site has no policy'),
       409: notChanged,
     },

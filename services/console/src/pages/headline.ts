@@ -231,7 +231,7 @@ export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitio
   return { due: isKnown && due !== 'now' ? `in ${due}` : due, what, isKnown }
 }
 
-/** If candidates wait this long, ms, and none is stored meanwhile, they wait for a gateway that does nothing. */
+/** If candidates have waited this long, ms, and none was stored meanwhile, the page says that no gateway takes any in. */
 const STUCK_AFTER_MS = 10_000
 
 function waits({ waiting, candidates, candidatesAreEstimated }: Totals): string {

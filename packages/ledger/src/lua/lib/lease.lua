@@ -50,7 +50,7 @@ local function befalls(may, lease, named)
 end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
--- The kind of a lease for a lane that a request holds beside its own lane.
+-- The kind of a lease for the lane of a host or of a pace group, which a request holds besides its own lane.
 local function kindOfPaceLane(lane) return string.find(lane, ' http', 1, true) and KIND.host or KIND.paceGroup end
 -- The list of the URL that a lease is for, '' when it is for no URL of its lane.
 local function listOfRequest(lease) return isSecondary(lease[LEASE.kind]) and '' or lease[LEASE.list] end

@@ -173,7 +173,7 @@ local function take(found)
   fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, request.kind, request.of, owed, before
   startedAt, requestAt, ends = now, opens, now + request.leaseMs
   notBefore = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
-  -- A place in the line of due lanes (line.lua) is meaningless later.
+  -- A negative instant is a place in the line of due lanes (line.lua), which a leased lane has left.
   if --[[rule:a-lease-keeps-no-place-in-line]] notBefore < 0 --[[end]] then notBefore = now end
   leastDelayMs = request.byHand or request.of ~= '' and delayByHand(factsOf(request.of)) or 0
   if not found.isEmpty then leastDelayMs = math.max(leastDelayMs, delayByHand(factsOf(lane))) end

@@ -59,7 +59,7 @@ local function showLane(lane)
   if due and tonumber(due) < 0 then due = ms(now) end -- the lane is in the line of due lanes (line.lua)
   out[at + LANE_ROW.due] = due or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
-  -- The remembered gate holds the lane only while its own due time is remembered too; waking drops that.
+  -- heldBy counts only while the lane has an ownDue: waking a lane removes ownDue, and leaves heldBy.
   out[at + LANE_ROW.heldBy] = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] or ''
   local head = firstIn(lane, list)
   out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list
