@@ -105,7 +105,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
 
   const { stdout } = await decorum(['origin', origin], { env })
   expect(stdout).toContain('robots     answered 200')
-  expect(stdout).toContain('delay      0.2 s, clamped: the site asks for 1 min')
+  expect(stdout).toContain('delay    0.2 s, clamped: the site asks for 1 min')
   expect(JSON.parse((await decorumHere(['origin', `${origin}/any`, '--json'], { env })).stdout)).toMatchObject({
     origin,
   })
