@@ -6,8 +6,8 @@
   KEYS[1]  a stream of outcomes
   ARGV     group: the consumer group;  me: the consumer that gets the entries;  deadAfterMs: a consumer that has sent
            nothing for this long is dead;  most: the largest number of entries in one call
-  Returns  the entries, as XCLAIM
-  Keeps    a dead consumer that holds nothing is removed, because names are used once.
+  Returns  the moved entries, in the form of XCLAIM's reply
+  Keeps    a dead consumer without entries is removed: the name of a consumer is never used again.
 ]]
 local stream, group, me = KEYS[1], ARGV[ARG.group], ARGV[ARG.me]
 local taken = {}
