@@ -1,14 +1,15 @@
 --[[
-  write: replaces the configuration. A full Redis runs it, because the change may be what frees memory.
+  write: replaces the fleet's configuration. The script also runs when the memory of Redis is full, because the new
+  configuration may be what frees memory.
   KEYS     {decorum:partitions}:config, a hash: version, at, record; and {decorum:partitions}:config-history, a list of
            'version at record', the latest last
-  ARGV     expected: the version from which this record was made; '' for any earlier one
-           least: the least version that the record gets
-           at: when it was decided, ms by the clock of Redis; '' for now
-           record: as JSON;  most: number of versions to keep
-  Returns  'written', 'kept' or 'overtaken'; the version in force, and its `at`
-  Keeps    a version is never used for two records: if another record has the wanted version already, this one gets
-           the next.
+  ARGV     expected: the version that the new record replaces; '': any version up to `least`
+           least: the lowest version number that the new record may get
+           at: when the new record was decided, ms by the clock of Redis; '' for now
+           record: the new record, as JSON;  most: number of versions to keep
+  Returns  'written', 'kept' (the record was already in force) or 'overtaken' (another version is in force); then the
+           version in force, and its `at`
+  Keeps    two records never have the same version: if `least` is already in use, the new record gets the next number.
 ]]
 local expected, least, at, record = ARGV[ARG.expected], tonumber(ARGV[ARG.least]), ARGV[ARG.at], ARGV[ARG.record]
 local current, currentAt = unpack(redis.call('HMGET', KEYS[1], 'version', 'at'))
