@@ -1,18 +1,21 @@
 --- @include "gates/stops"
 --[[
   policies: rules that the fleet's configuration grants to a site, or that the site asks for (docs/sites.md): hours and
-  a budget, which lib/gates.lua reads, and a delay, which lib/owed.lua reads. A fleet without policies reads one more
-  field of a hash that is read anyway: frequent verbs check `policiesText` before they call these functions.
+  a budget, which lib/gates.lua reads, and a delay, which lib/owed.lua reads. A fleet without policies only pays for one
+  more field of the hash {tag}:epoch, which every call reads: frequent verbs check `policiesText` (that field) before
+  they call these functions.
 
   {tag}:epoch      the field EPOCH.policies: version of the configuration, number of policies, and until when dropped
-                   ones count
-  {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone once dropped
+                   policies count
+  {tag}:policies   hash  site → POLICY in layout.ts: when the policy was changed, and the policy itself, or POLICY.gone
+                   after the policy was dropped
   {tag}:requests:<day>  hash  host → requests of that day (UTC), of hosts that have a budget
-  Sites are named as in SITE_POLICIES. packages/politeness/src/site-policy.ts has the same choice of policy for a host.
+  Sites are named as in the setting SITE_POLICIES. packages/politeness/src/site-policy.ts chooses the policy of a host
+  by the same rule as policyOf.
 ]]
 local NO_POLICY = {}
-local policies = {} -- origin → the policy that policyOf found
-local isInForce -- whether any policy counts; nil until it is read
+local policies = {} -- origin → the result of policyOf
+local isInForce -- whether any policy counts, including recently dropped ones; nil until `policiesText` is parsed
 
 local function policyOf(origin)
   if not policiesText then return NO_POLICY end
@@ -23,7 +26,7 @@ local function policyOf(origin)
     isInForce = count ~= '0' or tonumber(till) > now
   end
   known = NO_POLICY
-  -- A lane of a pace group has no host, and a delay of its own.
+  -- The lane of a pace group has no host, so no site policy applies: the pace group has its own delay.
   if isInForce and string.find(origin, '^https?://') then
     local above, sites = namesOf(origin), {}
     for i = 1, #above do
@@ -50,12 +53,12 @@ end
 local function requestsKey()
   return TAG .. KEY.requests .. string.format('%d', math.floor((now - shift) / DAY_MS))
 end
-local requests = {} -- host → requests today
+local requests = {} -- host → number of requests to the host today (UTC)
 local function requestsTo(host)
   requests[host] = requests[host] or tonumber(call('HGET', requestsKey(), host) or '0')
   return requests[host]
 end
--- Counts another request to an origin.
+-- Counts one more request against the daily budget of an origin's host.
 local function countRequest(origin)
   if not policyOf(origin).budget then return end
   local host = namesOf(origin)[1]
@@ -63,7 +66,8 @@ local function countRequest(origin)
   if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * DAY_MS) end
 end
 
--- When the visiting hours of an origin begin, 0 if they have begun. Hours and days are those of the clock of Redis.
+-- When the next visiting hours of an origin begin, as an instant of the ledger; 0 if they have begun, or if there are
+-- none. Hours and days go by the clock of Redis, in UTC.
 local function hoursBegin(origin)
   local policy = policyOf(origin)
   if not policy.from then return 0 end
@@ -75,7 +79,7 @@ local function hoursBegin(origin)
   return isOpen and 0 or (at < from and day or day + DAY_MS) + from + shift
 end
 
--- When a new day begins for an origin whose budget is spent, 0 if it is not spent.
+-- When the next day (UTC) begins, if the origin's host has had all requests of its budget for today; otherwise 0.
 local function budgetUntil(origin)
   local policy = policyOf(origin)
   if not policy.budget or requestsTo(namesOf(origin)[1]) < policy.budget then return 0 end

@@ -1,18 +1,18 @@
 --- @include "lib/epoch"
 --[[
   stops: the emergency stops that are in force. A stop is a pause that covers more than one origin: it holds for
-  everything, or for a host name or an address, with every name below it. Only lib/gates.lua uses this part.
+  everything, or for a host name or an address, with every name below it. Only lib/gates.lua calls `stoppedUntil`.
 
   {tag}:epoch  the field EPOCH.stops: version of the stops, when the stop of everything ends, and number of stopped
                names
-  {tag}:stops  hash  name → when its stop ends; and STOPS.record, all of them as JSON (stops/record.ts)
-  An instant is one of the ledger, or STOPS.never.
+  {tag}:stops  hash  name → when its stop ends; and the field STOPS.record: all stops as JSON (stops/record.ts)
+  The end of a stop is an instant on the ledger's clock, or STOPS.never.
 ]]
 local function endOf(text) return text == STOPS.never and STOPS.forever or tonumber(text) or 0 end
 
 -- The names by which an origin may be stopped: its host, and every name above the host.
 local function namesOf(origin)
-  local host = not string.find(origin, '^list://') and hostOf(origin) -- the name of a list is no host
+  local host = not string.find(origin, '^list://') and hostOf(origin) -- 'list://' begins the name of a pace group
   if not host then return {} end
   local names = { host }
   for at in string.gmatch(host, '()%.') do names[#names + 1] = string.sub(host, at + 1) end
@@ -20,7 +20,7 @@ local function namesOf(origin)
 end
 
 local stopped = {} -- origin → the result of stoppedUntil
--- When the stop of an origin ends, 0 if there is none.
+-- When the last emergency stop that covers an origin ends; 0 if none covers the origin.
 local function stoppedUntil(origin)
   local till = stopped[origin]
   if till then return till end

@@ -2,12 +2,13 @@
 --- @include "lib/closed-index"
 --- @include "lib/retry-after"
 --[[
-  back-off: closes an origin that asked for less (429, 503), turned requests away (403), failed to connect, or asked to
-  wait in any other answer (Retry-After), which is no incident and no failure. Each incident escalates once, however
-  many agents see it: an exchange that was started before the origin was closed only extends the back-off.
-  The load in a completion (loadText in verbs/complete.ts): 'asked-for-less', 'turned-away', 'no-answer' or
-  'asked-to-wait', jitter in [0, 1), Retry-After in ms or '', and as a date or '', which is compared with the clock of
-  Redis.
+  back-off: closes an origin for a while after it asked for less (429, 503), turned a request away (403), gave no
+  answer, or asked to wait in any other answer (Retry-After). A Retry-After in any other answer is no incident and no
+  failure. Each incident escalates the back-off once, however many agents see the incident: an exchange that was
+  started before the origin was closed is no further incident, and only extends the present back-off.
+  The `load` of a completion (loadText in verbs/complete.ts) has four parts: the kind ('asked-for-less', 'turned-away',
+  'no-answer' or 'asked-to-wait'); jitter in [0, 1); Retry-After in ms, or ''; Retry-After as a date on the clock of
+  Redis, or ''.
   Requests in a row that were turned away or got no answer count as failures. A good answer halves their number, so an
   origin that has failed often recovers step by step, and one that fails now and then is not slowed down. The jitter
   only lengthens a back-off.
@@ -15,12 +16,12 @@
 local FIRST, LONGEST = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs])
 local QUIET = tonumber(ARGV[ARG.backOffQuietMs])
 
--- The longest back-off for requests that were turned away (403). It is shorter, because the origin answers, and some of
--- its pages may be forbidden to everyone.
+-- The longest back-off after requests that were turned away (403), ms. It is shorter than LONGEST, because the origin
+-- does answer, and some of its pages may be forbidden to everyone.
 local LONGEST_TURNED_AWAY = LONGEST / 6
 
 local function failuresLength(failures, kind)
-  if failures < 2 then return nil end -- a single failure says nothing about the origin
+  if failures < 2 then return nil end -- a single failure closes nothing: it is often chance
   return math.min(FIRST / 12 * 2 ^ (failures - 2), kind == 'turned-away' and LONGEST_TURNED_AWAY or LONGEST)
 end
 
@@ -46,7 +47,7 @@ local function backOff(lane, load, startedAt, ended)
       incidents = --[[rule:incidents-are-forgotten]] (till > 0 and now - till > QUIET) and 1 or incidents + 1 --[[end]]
       call('HSET', key, FIELD.incidents, incidents)
     end
-    if failures > 0 then call('HDEL', key, FIELD.failures) end -- the origin has answered
+    if failures > 0 then call('HDEL', key, FIELD.failures) end -- the origin has answered, so the failures in a row end
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
   elseif --[[rule:a-wait-is-no-failure]] kind ~= 'asked-to-wait' --[[end]] then
     if isAnother then

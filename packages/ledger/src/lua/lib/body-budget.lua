@@ -1,13 +1,15 @@
 --- @include "lib/epoch"
 --[[
-  body-budget: limits how long a robots.txt body is kept. Each registrable domain and all domains together have a
-  budget. Lengthening the life of a body by a share of a full life spends that share of its size; the budget is renewed
-  after a full life. Beyond the budget a body gets a short life, for which there is another budget of the same size.
-  Bodies of origins for which no URL is stored and no permit is held have one budget per client token.
+  body-budget: limits how long robots.txt bodies are kept. Each registrable domain has a budget in bytes, and so have
+  all domains together. Lengthening the life of a body by a share of a full life (`lifeMs`) spends that share of the
+  body's size. A budget is renewed after a full life. Once a budget is spent, a body gets only a short life
+  (`beyondLifeMs`), which is paid from a second budget of the same size. Bodies of origins for which no URL is stored
+  and no permit is held have one budget per client token.
 ]]
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 
--- Spends from both budgets if both have room, and returns whether they had; the counters expire after this life.
+-- Spends `bytes` from the budget of `of` (a domain or a token) and from the budget of all, if both have room. Returns
+-- whether both had room. The counters of what is spent expire `life` ms after their first use.
 local function spend(counter, bytes, life, of, most)
   local counters = { [counter .. ':' .. of] = most, [counter] = tonumber(ARGV[ARG.allBytes]) }
   for name, budget in pairs(counters) do
@@ -19,7 +21,7 @@ local function spend(counter, bytes, life, of, most)
   return true
 end
 
--- The life, ms, to give a body of this size that has `left` ms left, at most `most`; nil when there is no room for it.
+-- The new life, at most `most`, of a body of `bytes` bytes that would expire in `left` ms; nil when no budget has room.
 local function lifeOf(bytes, left, most)
   local function added(life) return math.ceil((bytes + BODY.besideBytes) * (life - math.max(left, 0)) / life) end
   if most < longest then
@@ -28,19 +30,19 @@ local function lifeOf(bytes, left, most)
     return spend(TAG .. KEY.spentUnclaimed, added(most), most, ARGV[ARG.unclaimedBy], bytesOfToken) and most or nil
   end
   local domain, domainBytes = ARGV[ARG.domain], tonumber(ARGV[ARG.domainBytes])
-  if left >= longest - DAY_MS then return left end -- already spent less than a day ago
+  if left >= longest - DAY_MS then return left end -- budget was spent on this body within the last day
   if spend(TAG .. KEY.spent, added(longest), longest, domain, domainBytes) then return longest end
   if left >= short / 2 then return left end
   return spend(TAG .. KEY.spentBeyond, added(short), short, domain, domainBytes) and short or nil
 end
 
--- Writes the body if it is given, and lengthens the life of a stored one. Returns its life, ms; nil when there is no
--- room for it. most: the longest life
+-- Stores a robots.txt body; with the body '', lengthens the life of the body that is stored under this hash. Returns
+-- the body's life, ms; nil when the body is not stored and no budget has room. most: the longest life, ms
 local function keepBody(hash, body, most)
   local key = TAG .. KEY.body .. hash
   local left = call('PTTL', key)
   local bytes = body ~= '' and #body or call('STRLEN', key)
-  if bytes == 0 then return most end -- the body is gone; the next robots fetch brings it again
+  if bytes == 0 then return most end -- the stored body has expired; the next robots fetch stores it again
   local life = lifeOf(bytes, left, most)
   if not life and left <= 0 then return nil end
   life = math.max(life or left, left)

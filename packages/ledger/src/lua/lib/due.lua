@@ -1,7 +1,8 @@
 --- @include "lib/epoch"
 --[[
-  due: reads a score of the set `due` as an instant. Lanes in line (line.lua) have places instead; such a lane became
-  due at the first instant in `lined` whose turn is not before its place, or up to a second earlier.
+  due: reads a score of the set `due` as an instant. The score of a lane in the line of due lanes (line.lua) is no
+  instant but a negative number, its place. Such a lane became due at the first instant in `lined` whose turn is not
+  before that place, or up to a second earlier.
 ]]
 local function instantOf(due)
   if not due or tonumber(due) >= 0 then return due end

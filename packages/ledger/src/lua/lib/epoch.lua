@@ -4,34 +4,37 @@
   clock leaps. When an epoch begins, nothing is granted until every request that may be on the wire has ended
   (`holdUntil`). A caller that knows another layout or another number of partitions is refused.
 ]]
--- Hold of a ledger that is known to be new, ms: any running process that remembers another epoch calls within it.
+-- How long nothing is granted in a ledger that is known to be new, ms. Any running process that remembers another epoch
+-- makes a call within this time.
 local FIRST_HOLD_MS = 1000
 local epochId
-local leastDelaysText -- the least delays (owed.lua); false before any process has written them
-local policiesText -- gates/policies.lua; false before the first policy
-local stopsText -- gates/stops.lua; false before the first stop
-local hasCrawls -- whether a crawl other than the default one exists, or the default one has a weight or a pause
--- When Redis lost its latest writes, and when every request of that time has ended; 0: it has lost none.
+local leastDelaysText -- EPOCH.leastDelays, read by owed.lua; false before any process has written least delays
+local policiesText -- EPOCH.policies, read by gates/policies.lua; false before the first policy
+local stopsText -- EPOCH.stops, read by gates/stops.lua; false before the first stop
+local hasCrawls -- whether a crawl other than the default one exists, or the default crawl has a weight or a pause
+-- lostAt: when Redis lost its latest writes;  lostUntil: when every request that was then in flight has ended. Both
+-- are 0 if Redis has lost no writes.
 local lostAt, lostUntil = 0, 0
-local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
+local restartAnnounced -- whether every lease had ended before Redis was stopped, or Redis is known to be new
 
--- After Redis has lost its latest writes, the ledger's time continues from the time for which the caller vouches, so
--- that fences rise whatever was lost. Nothing is granted then, so a time that is slightly ahead does no harm.
+-- After Redis has lost its latest writes, continues the ledger's time from the time for which the caller vouches.
+-- Fences are made from the time, so they rise whatever was lost. Nothing is granted for a while after the loss, so a
+-- time that is slightly ahead does no harm.
 local function raiseTime(vouched)
   if not vouched or vouched <= now + STEP_MS then return end
   --[[rule:time-goes-on-after-a-loss]] shift, now = shift + vouched - now, vouched --[[end]]
   call('HSET', KEYS[1], EPOCH.shift, ms(shift))
 end
 
--- Identifies one run of Redis by its replication id, which is new with each start and each takeover by a replica.
--- run_id would repeat after a fail-back to a server that never stopped.
+-- Identifies one run of Redis by its replication id, which is new with each start and each takeover by a replica. The
+-- field run_id would repeat after a fail-back to a server that never stopped.
 local function currentRun()
   return string.match(call('INFO', 'replication'), 'master_replid:(%w+)')
     or string.match(call('INFO', 'server'), 'run_id:(%w+)')
 end
 
--- Records a loss. The requests in flight are unknown: each has ended when the longest lease is over, and its delay
--- counts from then (owed.lua).
+-- Records that Redis has lost its latest writes. Which requests were in flight is then unknown. Each of these requests
+-- has ended when the longest lease is over, and its delay counts from that instant (owed.lua).
 local function noteLoss()
   lostAt, lostUntil = now, now + tonumber(ARGV[ARG.longestLeaseMs])
   call('HSET', KEYS[1], EPOCH.lost, ms(lostAt) .. ' ' .. ms(lostUntil))
@@ -61,7 +64,7 @@ local function openEpoch()
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then
     return redis.error_reply('PARTITIONS ' .. partitions)
   end
-  -- Once Redis has lost the list of partitions, this refuses a process that starts with another number.
+  -- If Redis loses the list of partitions, this field refuses a process that starts with another number of partitions.
   if not partitions then call('HSET', KEYS[1], EPOCH.partitions, string.sub(KEYS[2], 1 + #TAG + #KEY.partitions)) end
   local thisRun = currentRun()
   local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
@@ -77,7 +80,7 @@ local function openEpoch()
   epochId, restartAnnounced = id, announced == ANNOUNCED.plain or announced == ANNOUNCED.unknown
   if last and (doubt or now > last + STEP_MS or now < last - STEP_MS) then
     local before, left = shift, nil
-    -- After an announced restart no lease is left, so the time of Redis is taken unchanged.
+    -- After an announced restart no lease is left, so the clock of Redis is accepted even if it has leapt.
     left, leap = judgeClock(last, vouched, doubt, restartAnnounced and run ~= thisRun)
     if shift ~= before or left ~= (doubt or '') then
       call('HSET', KEYS[1], EPOCH.shift, ms(shift), EPOCH.doubt, left, EPOCH.holdUntil, ms(holdUntil))
@@ -114,7 +117,7 @@ local function openEpoch()
       restartAnnounced = false
     end
   elseif --[[rule:another-epoch-is-noticed]] known ~= '' and known ~= epochId and known ~= previousId --[[end]] then
-    -- Nothing is left here of the epoch that the caller knows: a request granted in it may still be on the wire.
+    -- Redis has lost the epoch that the caller knows. A request granted in that epoch may still be on the wire.
     raiseTime(vouched)
     holdUntil = math.max(holdUntil, now + holdMs)
     noteLoss()
@@ -128,16 +131,17 @@ end
 local refused = openEpoch()
 if refused then return refused end
 
--- The version at the beginning of a field of the epoch; '0' when the field is missing.
+-- The version with which the text of a shared record begins (EPOCH.stops, EPOCH.leastDelays); '0' for a missing record.
 local function versionIn(text) return text and string.match(text, '^%d+') or '0' end
 
--- Every reply begins with the versions of the shared records that are in force here. scripts.ts separates the epoch,
--- the shift and these.
+-- Makes a reply: first the epoch, the shift and the versions of the shared records that are in force here, as one text
+-- that scripts.ts takes apart; then the ledger's time; then the given values.
 local function reply(...)
   if not (stopsText or leastDelaysText) then return { epochId, ms(now), ... } end
   return { epochId .. '#' .. versionIn(stopsText) .. ',' .. versionIn(leastDelaysText), ms(now), ... }
 end
 
--- The rest of a script is one function, so that making its inner functions costs less: otherwise Lua would search for
--- each of their variables among all that are closed over so far (docs/decisions/0007-scripts-gather.md).
+-- The rest of a script is the body of one function, which makes the inner functions cheaper to create. Without this
+-- function, Lua would search for each variable of an inner function among all variables that are closed over so far
+-- (docs/decisions/0007-scripts-gather.md).
 return (function()

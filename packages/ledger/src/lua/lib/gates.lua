@@ -5,17 +5,19 @@
   says which gates count for which request at which moment; the functions at the end of this part are made from it when
   the scripts are loaded:
 
-    GATES.pageGrant(lane, o, version, judged, fence, list)   what × moment; nil where everything is open, else the gate,
-                                                             and until when
+    GATES.pageGrant(lane, o, version, judged, fence, list)   named after the request (page) and the moment (grant);
+                                                             returns nil if every gate is open, else the closed gate,
+                                                             and until when it is closed
       o        the result of `factsOf`; nil when every gate of the origin is known to be open
       version  of the rules in force;  judged: version of the rules that judged the request, '' when none did
       fence    of the lease under which the request is, or will be, made, '' for none
       list     of the URL; '' for a request of no crawl
-    GATES.pageReserveEach(…)   every closed gate: gate, until when, gate, until when, …
+    GATES.pageReserveEach(…)   an array of all closed gates: gate, until when, gate, until when, …
 
-  A reader is one line: the gate, the condition under which it can be closed at all, and the instant at which it opens
-  (0: it is open). Readers of gates that do not wait (`again` in the table) are true when the gate is closed. Back-off
-  and pauses of a host are in the record of its `https:` origin, whose lane is the host's.
+  Each line with @reader below reads one gate. It has the gate, the condition under which the gate can be closed at all,
+  and the instant at which the gate opens (0: it is open). For a gate that does not wait (`again` in the table) the line
+  has no instant: its value is true when the gate is closed. The back-off and the pauses of a host are in the record of
+  the host's `https:` origin, because the lane of that origin is also the lane of the host.
 ]]
 --- @reader startup-hold = holdUntil
 --- @reader stopped when stopsText = stoppedUntil(originOf(lane))
@@ -29,9 +31,9 @@
 --- @reader rules-changed = judged ~= '' and judged ~= version
 --- @reader refetch when o = o[FACTS.refetchVersion] == version
 
-local CHANGES_KEPT_MS = 60000 -- how long changes are kept: for older fences it is unknown whether anything has changed
+local CHANGES_KEPT_MS = 60000 -- how long {tag}:changed keeps a change; for older fences, any change is possible
 
--- The facts about the origin of a lane (FACTS in layout.ts), read once in a call.
+-- The facts about the origin of a lane (FACTS in layout.ts); each call reads them once.
 local facts = {}
 local function factsOf(lane)
   local known = facts[lane]
@@ -43,20 +45,20 @@ local function factsOf(lane)
 end
 local function versionOf(o) return o[FACTS.version] or '0' end
 
--- Returns four facts: whether every gate of the origin of a lane is known to be open, the known delay of the lane, and
--- the state and the version of its robots.txt. Reading each gate costs three times as much.
+-- Returns four facts: '1' if every gate of a lane's origin is known to be open, the lane's recorded delay, and state
+-- and version of the origin's robots.txt; false for a missing one. Reading each gate costs three times as much.
 local function whetherOpen(lane)
   local blank = string.find(lane, ' ', 1, true)
   local key, agent = originKey(string.sub(lane, blank + 1)), string.sub(lane, 1, blank - 1)
   return unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agent, FIELD.robotsState, FIELD.version))
 end
 
--- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as
--- text, and are compared as text: converting them to numbers costs more.
+-- Up to `hasChanged`: whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are
+-- whole numbers as text, and are compared as text: converting them to numbers costs more.
 local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), '99999999999999999999'
-local changes = {} -- origin → the fence of its latest change; false for none
-local changesOf = {} -- lanes whose changes are read together, when the first of them is needed
-local latestChange -- the fence of the latest change of any origin, at least OLDEST
+local changes = {} -- origin → the latest fence when one of its gates or delays last changed; false for no change
+local changesOf = {} -- lanes whose origins' changes are read with one command, when the first such change is needed
+local latestChange -- the greatest of these fences over all origins, at least OLDEST; nil if not yet read
 local function readChanges(lanes)
   if #lanes == 0 then return end
   local origins = {}
@@ -65,7 +67,7 @@ local function readChanges(lanes)
   for i = 1, #origins do changes[origins[i]] = found[i] end
 end
 local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
--- Whether no origin has changed since a fence.
+-- Whether no gate and no delay of any origin has changed since a fence was handed out.
 local function isUnchanged(fence)
   if not latestChange then
     latestChange = call('ZRANGE', TAG .. KEY.changed, 0, 0, 'REV', 'WITHSCORES')[2] or OLDEST
@@ -86,14 +88,15 @@ local function hasChanged(lane, fence)
   return --[[rule:a-change-since-the-reservation-counts]] changed and not isAfter(fence, changed) --[[end]]
 end
 
--- To be called after each write of a gate's field or of a delay.
+-- Records that a gate or a delay of an origin has changed; to be called after each such write.
 local function markChanged(origin)
   call('ZADD', TAG .. KEY.changed, call('HGET', KEYS[1], EPOCH.fence) or '0', origin)
   --[[rule:a-change-closes-the-short-cut]] call('HDEL', originKey(origin), FIELD.allOpen) --[[end]]
   --[[rule:one-call-sees-its-own-changes]] changes[origin], latestChange, facts = LATEST, LATEST, {} --[[end]]
 end
 
--- Removes expired operations. If no gate is closed, notes that, so that reserve need not read them.
+-- Removes an origin's pauses, blocks and delays by operators that have expired. If no gate of the origin is closed
+-- then, sets FIELD.allOpen, so that reserve need not read each gate.
 local function settleGates(origin)
   local key, o = originKey(origin), factsOf(' ' .. origin)
   local function forget(instant, ...)
@@ -109,18 +112,18 @@ local function settleGates(origin)
   if not (isClosed or o[FACTS.refetchVersion] == versionOf(o)) then call('HSET', key, FIELD.allOpen, '1') end
 end
 
--- The fence of the robots fetch that is in flight for an origin, or nil.
+-- The fence of the robots fetch that is in flight for an origin; nil when none is in flight.
 local function robotsFetchOf(origin) return call('HGET', originKey(origin), FIELD.fetchFence) or nil end
 
-local crawlsHeld = {} -- crawl → '1' while the crawl is held
+local crawlsHeld = {} -- crawl → '1' if the crawl is held; nil if not yet read
 local function isCrawlHeld(crawl)
   if crawlsHeld[crawl] == nil then crawlsHeld[crawl] = call('HGET', crawlKey(crawl), CRAWL.held) end
   return crawlsHeld[crawl] == '1'
 end
 local function crawlRecord(crawl) return call('HGET', crawlKey(crawl), CRAWL.record) or '' end
-local crawlChecks = {} -- list → until when reserve holds its crawl, 0 if it does not
+local crawlChecks = {} -- list → until when reserve holds the crawl of that list, 0 if the crawl is not held
 local function crawlHeldUntil(list)
-  local CHECK_MS = 500 -- when a held crawl is checked again, unless reserve has chosen another instant
+  local CHECK_MS = 500 -- a held crawl is checked again after this time, unless reserve has chosen an instant
   return crawlChecks[list] or isCrawlHeld(crawlOf(list)) and now + CHECK_MS or 0
 end
 

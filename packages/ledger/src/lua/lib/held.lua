@@ -1,7 +1,7 @@
 --- @include "lib/lease"
 --[[
-  held: the leases that one holder names together, in one partition: those of a request, a permit or an order.
-  Items of ARGV are CONFIRM_ITEM.
+  held: the leases that the caller names as its own: those of one request, permit or order, all in one partition.
+  Each item of ARGV is a CONFIRM_ITEM (calls.ts): a lane, and the fence of its lease.
 ]]
 local heldLanes, heldAt = {}, {}
 for i = ARG.items, #ARGV, CONFIRM_ITEM.size do
@@ -9,7 +9,7 @@ for i = ARG.items, #ARGV, CONFIRM_ITEM.size do
 end
 readLeases(heldLanes)
 
--- Whether an event may happen to all of these leases.
+-- Whether an event may happen to each of these leases: `may` is a function such as LIFE.extend. False if none is named.
 local function areHeld(may)
   for n = 1, #heldLanes do
     if not befalls(may, leaseOf(heldLanes[n]), ARGV[heldAt[n] + CONFIRM_ITEM.fence]) then return false end

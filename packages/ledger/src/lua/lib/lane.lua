@@ -1,14 +1,14 @@
 --- @include "lib/writes"
 --- @include "lib/closed-index"
 --[[
-  lane: the record of a lane in {tag}:lanes: its memory (MEMORY in layout.ts), and the first URL of its list q
-  (pending-text.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it
-  is in flight, with '+' in front when the list q may hold more.
+  lane: the record of a lane in {tag}:lanes. A record has two parts: the lane's memory (MEMORY in layout.ts), and the
+  first URL of its list q (pending-text.ts). Either part may be missing; a lane with neither has no record. The first
+  URL stays in the record while it is in flight. A '+' in front of that URL means that the list q may hold more URLs.
 ]]
-local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so with neither of these
-local BLANK = { MEMORY.none } -- the memory of a lane that has none; shared, so never changed
+local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so never with '|' or '+'
+local BLANK = { MEMORY.none } -- an empty memory, for all lanes that have none; never changed
 local NOTHING = string.rep('|', MEMORY.size + 1)
-local memories, firsts = {}, {} -- lane → its memory or false, its first URL or false; nil if not yet read
+local memories, firsts = {}, {} -- lane → its memory, lane → its first URL; false: none, nil: not yet read
 local lanesTouched = {}
 
 local function keepRecord(lane, record)
@@ -29,12 +29,12 @@ local function needLane(lane)
   if memories[lane] == nil then keepRecord(lane, call('HGET', LANES, lane)) end
 end
 
--- The memory of a lane, to read: one text for each name of MEMORY, '' when missing.
+-- The memory of a lane, for reading only: one text for each name of MEMORY, '' when missing.
 local function memoryOf(lane)
   needLane(lane)
   return memories[lane] or BLANK
 end
--- The memory of a lane, to change; it is written at the end.
+-- The memory of a lane, for changing; `flush` writes the changed memory.
 local function changeMemory(lane)
   needLane(lane)
   local memory = memories[lane]
@@ -53,7 +53,7 @@ local function forgetMemory(lane)
   end
 end
 
--- The first URL of the list q, and whether more may follow it; nil when there is none.
+-- The first URL of a lane's list q, and whether the list may hold more URLs; nil when the list is empty.
 local function firstOf(lane)
   needLane(lane)
   local first = firsts[lane]
@@ -76,14 +76,15 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
--- Whether one change may open this gate for lanes of many origins; reserve then wakes these lanes (waking.lua).
+-- Whether a single change can open a gate for lanes of many origins. reserve wakes lanes that such a gate holds
+-- (waking.lua).
 local function isByRecord(gate)
   return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
     or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
 end
 
--- When a URL of a list expires, on the ledger's time. An expiry is an instant of Redis's clock:
--- records/pending-text.ts.
+-- When a URL of a list expires, as an instant of the ledger. The URL itself has its expiry in seconds on the clock of
+-- Redis (records/pending-text.ts).
 local function expiryOf(url)
   local ends = tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000
   return ends + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
@@ -92,11 +93,11 @@ local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
   return call('LINDEX', listKey(list, lane), 0) or nil
 end
--- A URL as a list holds it, without its number of attempts: two readings of one URL are then equal, even if it was
--- requested in between.
+-- A URL as a list holds it, without its number of attempts. This text stays the same when the URL is requested, so that
+-- two readings of one URL are equal.
 local function withoutAttempts(url) return url and (string.gsub(url, '^(%S+ %w+ %w+)~%d+', '%1')) end
--- How many requests were made for the first URL of a list, '' for none. The lane remembers the number for the list that
--- was tried last; in other lists it is written into the URL.
+-- How many requests were made for the first URL of a list, as text, '' for none. The number for the list that was tried
+-- last is in the memory of the lane. In any other list of the lane, the number is part of the URL's text.
 local function attemptsFor(lane, list, first)
   local memory = memoryOf(lane)
   if memory[MEMORY.list] == list and memory[MEMORY.attempts] ~= '' then return memory[MEMORY.attempts] end
@@ -110,8 +111,9 @@ local function writeAttempts(lane, list, attempts)
   local _, more = firstOf(lane)
   setFirst(lane, url, more)
 end
--- Counts another request for the first URL of a list. In a lane of several crawls the number is also written into the
--- URL; if the URL was tried before the lane had several crawls, when another list is tried.
+-- Counts one more request for the first URL of a list, in the memory of the lane. If the memory has the number for
+-- another list, that number is first written into the first URL of that list. In a lane of several crawls the new
+-- number is also written into the URL that is counted.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
   local tried, number = memory[MEMORY.list], memory[MEMORY.attempts]
@@ -121,7 +123,7 @@ local function countAttempt(lane, list)
   memory[MEMORY.attempts], memory[MEMORY.list] = tostring(attempts), list
   if memory[MEMORY.hasHigh] == OTHERS.crawls then writeAttempts(lane, list, attempts) end
 end
--- The lists of a lane that may hold URLs; with many crawls, those of the twenty crawls whose turns come next.
+-- The lists of a lane that may hold URLs; in a lane of many crawls, those of the twenty crawls whose turns come next.
 local function listsOf(lane)
   local others = memoryOf(lane)[MEMORY.hasHigh]
   local lists = { LIST.normal }
@@ -135,7 +137,7 @@ local function listsOf(lane)
   end
   return lists
 end
--- When the first URL in any list of a lane expires, and that list; nil for a lane without URLs.
+-- The earliest expiry among the first URLs of a lane's lists, and the list of that URL; nil for a lane without URLs.
 local function firstExpiry(lane)
   local soonest, list
   for _, name in ipairs(--[[rule:a-url-of-any-list-may-expire]] listsOf(lane) --[[end]]) do
@@ -146,9 +148,9 @@ local function firstExpiry(lane)
   return soonest, list
 end
 
--- Makes a lane due at its own time, or later when a gate holds it until then. The lane then keeps its own due time for
--- a verb that wakes it earlier. No gate holds a lane beyond the expiry of the first URL in any of its lists, because
--- that URL's outcome is due then.
+-- Makes a lane due at `ownDue`, or at `till` if the gate `heldBy` holds the lane longer. A held lane remembers
+-- `ownDue`, so that a verb can wake the lane earlier. No gate holds a lane beyond the expiry of the first URL in any
+-- of its lists: the outcome of that URL is due at its expiry.
 local function makeDue(lane, ownDue, till, heldBy)
   local isHeld = till and till > now
   if isHeld then
@@ -156,20 +158,21 @@ local function makeDue(lane, ownDue, till, heldBy)
   end
   if till and till > ownDue then
     local memory = changeMemory(lane)
-    -- The lane leaves its line: its place there (line.lua) is replaced by an instant at which it was due.
+    -- A held lane leaves the line of due lanes (line.lua): its place there, a negative number, is replaced by `now`.
     local own = --[[rule:a-held-lane-leaves-its-line]] ownDue < 0 and now or ownDue --[[end]]
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(own), heldBy
     if isByRecord(heldBy) then call('SADD', TAG .. KEY.heldByPolicy, lane) end
     indexClosed(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else
-    -- A URL has expired meanwhile: because of `heldBy`, reserve searches for it in the lists of the lane.
+    -- A URL of the lane has expired while the gate is closed: `heldBy` makes reserve search all lists for that URL.
     if isHeld and till <= now then changeMemory(lane)[MEMORY.heldBy] = heldBy end
     setDue(lane, ownDue)
   end
 end
 
--- A list of the lane has another first URL, which expires at `expires`. No gate holds the lane beyond that.
+-- To be called when a list of a lane has a new first URL, which expires at `expires`: a gate that holds the lane longer
+-- holds it only until that expiry.
 local function capAtExpiry(lane, expires)
   local ownDue = memoryOf(lane)[MEMORY.ownDue]
   local due = ownDue ~= '' and (dueRead[lane] or call('ZSCORE', DUE, lane))

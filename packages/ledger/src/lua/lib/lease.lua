@@ -1,18 +1,18 @@
 --- @include "lib/owed"
 --[[
-  lease: the records in {tag}:leases. A lease is packed, because parsing so many text fields costs more than reading
-  them. It begins as a reservation: `startedAt` is 0.
+  lease: the records in {tag}:leases. A lease is packed, because parsing its many fields as text would cost more than
+  reading them from Redis. A lease begins as a reservation: its `startedAt` is 0.
 
-  `leaseOf` returns it as an array with the places of LEASE in layout.ts; after a change, `setLease`. Verbs that read
-  many leases make no array: LEASE_FIELDS is replaced by the names of LEASE in order, as locals.
-  `local LEASE_FIELDS = struct.unpack(LEASE.format, record)` reads a record into them, and
-  `putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))` writes them (measured: an array costs start about 15 % and
-  reserve about 10 % of Redis's time).
+  `leaseOf` returns a lease as an array with the places of LEASE in layout.ts; `setLease` writes a changed array. Verbs
+  that read many leases use locals instead of an array: in their code, LEASE_FIELDS stands for the names of LEASE in
+  order. `local LEASE_FIELDS = struct.unpack(LEASE.format, record)` reads a record into these locals, and
+  `putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))` writes them back (measured: with arrays, start would take
+  about 15 % and reserve about 10 % more of Redis's time).
 ]]
-local leases = {} -- lane → its record; false when there is none, nil if not yet read
+local leases = {} -- lane → its packed lease; false when there is none, nil if not yet read
 local leasesTouched = {}
--- Lanes whose lease has ended; lanes and the instants at which reap checks them (instant, lane, …); lanes whose lease
--- takes no slot.
+-- Gathered for `flush`. over: lanes whose lease has ended;  indexed: instant, lane, instant, lane, …, where reap
+-- checks the lease of the lane at the instant;  slotless: lanes whose lease takes no slot of a fetcher.
 local over, indexed, slotless = {}, {}, {}
 
 local function readLeases(lanes)
@@ -20,7 +20,7 @@ local function readLeases(lanes)
   local found = call('HMGET', LEASES, unpack(lanes))
   for i = 1, #lanes do leases[lanes[i]] = found[i] end
 end
--- The lease of a lane, or false.
+-- The lease of a lane as an array, or false.
 local function leaseOf(lane)
   if leases[lane] == nil then leases[lane] = call('HGET', LEASES, lane) end
   return leases[lane] and { struct.unpack(LEASE.format, leases[lane]) }
@@ -30,8 +30,8 @@ local function putLease(lane, record)
   leasesTouched[#leasesTouched + 1] = lane
 end
 local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, unpack(lease, 1, LEASE.size))) end
--- When the latest request under a lease was sent: an exchange cannot have ended before. A request that waits to be sent
--- does not count.
+-- When the latest request under a lease was sent. The exchange of that request cannot have ended earlier. A request
+-- that still waits to be sent does not count.
 local function latestSentAt(startedAt, requestAt)
   if requestAt <= startedAt then return startedAt end
   return --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now --[[end]] and requestAt or startedAt
@@ -43,29 +43,29 @@ local function endedAt(elapsedMs, sentAt)
 end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 --- @life
--- Whether an event of the table (lease-life.ts) may happen to a lease: `may` is a function such as LIFE.done, `named`
--- the fence that its holder names.
+-- Whether an event of the table in lease-life.ts may happen to a lease. may: a function such as LIFE.done;  named: the
+-- fence that the caller gives for the lease
 local function befalls(may, lease, named)
   return lease and may(lease[LEASE.fence], lease[LEASE.startedAt], lease[LEASE.kind], lease[LEASE.ends], named)
 end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
--- The kind of a lease for the lane of a host or of a pace group, which a request holds besides its own lane.
+-- The kind of a lease of a pace lane: the lane of a host or of a pace group, which a request holds besides its own.
 local function kindOfPaceLane(lane) return string.find(lane, ' http', 1, true) and KIND.host or KIND.paceGroup end
--- The list of the URL that a lease is for, '' when it is for no URL of its lane.
+-- The list of the URL for which a lease was made; '' for a secondary lease, which is for no URL of its lane.
 local function listOfRequest(lease) return isSecondary(lease[LEASE.kind]) and '' or lease[LEASE.list] end
 local function endLease(lane)
   putLease(lane, false)
   over[#over + 1] = lane
 end
--- Sets the instant, as text, at which reap checks a lease or a reservation.
+-- Sets the instant `ends`, as text, at which reap checks a lease or a reservation.
 local function indexLease(lane, ends)
   local n = #indexed
   indexed[n + 1], indexed[n + 2] = ends, lane
 end
 
--- The delay that a lease owes when its request was never reported: the delay with which it was granted, or a longer one
--- since.
+-- The delay that a lease owes if its holder never reports the end of the request: the delay at the grant of the
+-- lease, or a longer delay that has been set since the grant.
 local function owedBy(lane, lease)
   return owedAfter(lane, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], lease[LEASE.delayMs],
     lease[LEASE.leastDelayMs])
@@ -81,7 +81,7 @@ flushes[#flushes + 1] = function()
   if #slotless > 0 then call('SADD', SLOTLESS, unpack(slotless)) end
 end
 
--- Records that a lease was started or acquired: an announcement that all leases have ended is then void.
+-- Records that a lease was started or acquired. An announcement that all leases have ended is thereby void.
 local function granted()
   if --[[rule:a-grant-ends-the-announcement]] restartAnnounced --[[end]] then
     call('HDEL', KEYS[1], EPOCH.restartAnnounced)

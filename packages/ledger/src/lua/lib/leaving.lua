@@ -1,11 +1,12 @@
 --- @include "lib/lane"
 --- @include "lib/retry-after"
 --[[
-  leaving: writes outcomes into their stream, and removes the URLs that they end from their lane.
-  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (for a page of a crawl other than the default
-  one followed by its bytes), and its id as 'bucket:number', '' when it is not stored. With the kind KIND.candidate the
-  item is a redirect's target, and the id is replaced by the wait that the redirect asks for: '' for none, else
-  Retry-After in ms, as a date, and when the candidate expires, each of which may be missing.
+  leaving: writes outcomes into their stream, and removes the URLs of these outcomes from their lane.
+  An item of ARGV is LEAVING in calls.ts: the outcome as JSON; its kind (for a page of a crawl other than the default
+  one, the kind is followed by the bytes of the page); and the id of the URL as 'bucket:number', '' when the id is not
+  stored. An item of the kind KIND.candidate is the target of a redirect. In place of an id it has the wait that the
+  redirect requests: '' for none, else three parts, each of which may be missing: Retry-After in ms, Retry-After as a
+  date, and when the candidate expires.
 ]]
 local function writeOutcome(json, kind, list)
   if --[[rule:an-outcome-goes-to-its-crawl]] #list > 1 --[[end]] then
@@ -19,7 +20,8 @@ local function writeOutcome(json, kind, list)
   count(kind, 1)
 end
 
--- A redirect's Retry-After delays only its target (RFC 9110 §10.2.3). No wait outlasts the candidate.
+-- Passes on the target of a redirect as a candidate. The redirect's Retry-After delays only this target (RFC 9110
+-- §10.2.3), and no longer than until the candidate expires.
 local function enter(json, waits, ended)
   local waitMs, waitAt, expires = string.match(waits, '^(%S*) (%S*) (%S*)$')
   local due = ended and waits ~= '' and ended + retryAfter(waitMs, waitAt, ended) or 0
@@ -30,9 +32,8 @@ local function enter(json, waits, ended)
   else call('XADD', TAG .. KEY.outbox, '*', 'c', json) end
 end
 
--- Handles items of ARGV from `first` to `last`, both included, whose URLs are in one list. Returns how many URLs they
--- end.
--- ended: when the exchange ended by which they leave; nil for verbs that end no exchange
+-- Writes the items of ARGV from `first` to `last`, both included. Returns how many of the items are outcomes of URLs.
+-- list: the list that holds these URLs;  ended: when their exchange ended; nil for verbs that end no exchange
 local function leave(first, last, list, ended)
   local urls = 0
   for k = first, last, LEAVING.size do
@@ -50,9 +51,9 @@ local function leave(first, last, list, ended)
   return urls
 end
 
-local left = 0 -- number of URLs that leave their lanes by this call
+local left = 0 -- number of URLs that leave their lanes in this call
 
--- Removes the first n URLs from a list, and the count of attempts for the first.
+-- Removes the first n URLs from a list of a lane, and the number of attempts that was counted for the first of them.
 local function dropFirst(lane, list, n)
   if --[[rule:the-first-url-leaves-its-own-list]] list ~= LIST.normal --[[end]] then
     call('LPOP', listKey(list, lane), n)

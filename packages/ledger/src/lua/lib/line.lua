@@ -5,20 +5,20 @@
   (start-time fair queueing), so that a crawl with a hundred thousand due lanes delays one with ten by only ten turns.
   docs/decisions/0037-a-line-of-due-lanes.md.
 
-  A lane in line is in `due` like any other, and its place there is in front of all instants: LINE.first + its turn,
-  which is negative. To other verbs the lane has been due for long; due.lua computes since when. The line ends when
-  all its lanes have left.
+  A lane in line stays in the set `due`, but its score there is its turn instead of an instant. Turns count up from
+  LINE.first, so they are negative and in front of all instants. Verbs that do not read turns see a lane that has been
+  due for long; due.lua computes since when. The line ends when all its lanes have left.
 
-  {tag}:line    hash  crawl → the end of its latest turn in this line
-  {tag}:lined   zset  instant → the last turn that was given by then; at most one entry a second
+  {tag}:line    hash  crawl → the end of its latest turn in the present line
+  {tag}:lined   zset  instant → the last turn that had been given at that instant; at most one entry a second
 ]]
-local MOST_LINED_UP = 1500 -- number of lanes that one call puts into line
-local MOST_OF_A_LANE = 5 -- number of crawls of one lane among which the turn is chosen
+local MOST_LINED_UP = 1500 -- most lanes that one call puts into line
+local MOST_OF_A_LANE = 5 -- most crawls of a lane that are compared to find the crawl whose turn the lane gets
 local MARK_MS, KEPT_MS = 1000, 3600000
 local LINE_KEY, LINED = TAG .. KEY.line, TAG .. KEY.lined
 
-local nextTurn -- the turn that comes next
-local ends, taken = {}, {} -- crawl → the end of its latest turn; and the crawls that have had a turn in this call
+local nextTurn -- the lowest turn in line, LINE.first if no lane is in line
+local ends, taken = {}, {} -- crawl → the end of its latest turn; crawl → true if it has had a turn in this call
 local function endOf(crawl)
   if not ends[crawl] then
     local known = tonumber(call('HGET', LINE_KEY, crawl) or LINE.first)
@@ -26,7 +26,8 @@ local function endOf(crawl)
   end
   return ends[crawl]
 end
--- The crawl that gives each lane its place: a held crawl only if all are held. nil for lanes without URLs.
+-- For each lane, the crawl whose turn gives the lane its place in line: the crawl with the earliest turn, and a held
+-- one only if all crawls of the lane are held; nil for a lane without URLs.
 local function crawlsOf(lanes)
   local crawls, alone = {}, {}
   for i = 1, #lanes do
@@ -47,8 +48,8 @@ local function crawlsOf(lanes)
   end
   return crawls
 end
--- Takes the next turn of a crawl for one of its lanes; a held crawl has weight 1. A lane without URLs (nil) takes no
--- turn: it leaves the line when it is read.
+-- Takes the next turn of a crawl for one of its lanes, and returns that turn; a held crawl has weight 1. For a lane
+-- without URLs (the crawl is nil) no turn is taken: the lane leaves the line when reserve reads it.
 local function turnOf(crawl)
   if not crawl then return nextTurn end
   local turn, standing = endOf(crawl), standingOf(crawl)
@@ -77,9 +78,10 @@ local function lineUp(lanes)
   call('ZADD', LINED, ms(math.max(last, tonumber(place or last))), ms(now))
 end
 
--- The lanes whose turns come next, among those in line and those that become due within `aheadMs`, and the instants of
--- the latter by their places; nil when no more than `limit` are due. A lane that has its turn while its delay still
--- runs is reserved ahead, as in an idle fleet; otherwise each page would be late by the duration of a round.
+-- Returns the `limit` lanes whose turns come next, among the lanes in line and the lanes that become due within
+-- `aheadMs`; and a table: place of a lane among them → its due time as text, for lanes that are not due yet. Returns
+-- nil when no more than `limit` lanes are due. A lane whose turn comes while its delay still runs is reserved ahead,
+-- as in an idle fleet; otherwise each page would be late by the time in which every lane in line has one turn.
 local function nextInLine(limit, aheadMs)
   local nowText = ms(now)
   if call('ZCOUNT', DUE, '-inf', nowText) <= limit then return nil end
@@ -99,9 +101,9 @@ local function nextInLine(limit, aheadMs)
     end
   end
   gather(call('ZRANGE', DUE, 0, limit - 1, 'WITHSCORES'), turns)
-  local instants, crawlOfLane = {}, {} -- of lanes that become due soon: lane → instant, lane → crawl
+  local instants, crawlOfLane = {}, {} -- for lanes that are not due yet: lane → instant, lane → crawl
   if aheadMs > 0 then
-    local most = 2 * limit -- many are pace lanes, which have no URLs
+    local most = 2 * limit -- twice the limit, because many of these lanes are pace lanes, which have no URLs
     gather(call('ZRANGE', DUE, '(' .. nowText, ms(now + aheadMs), 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'), instants)
   end
   if #lanes > limit then
@@ -116,7 +118,7 @@ local function nextInLine(limit, aheadMs)
       return turns[one] < turns[other]
     end)
     lanes = { unpack(lanes, 1, limit) }
-    ends, taken = endsBefore, takenBefore -- lanes beyond the limit have had no turn
+    ends, taken = endsBefore, takenBefore -- takes back all these turns: lanes beyond the limit have none
   end
   local dueLater = {}
   for i = 1, #lanes do

@@ -1,9 +1,9 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --[[
-  longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and
-  the host's lane after a request for them, become due later if the new delay is longer than the one they owed. A
-  request in flight owes it when it ends (owed.lua).
+  longer: applies a delay that was just recorded or set for an origin, even while an earlier delay runs. The origin's
+  lanes become due later if the new delay is longer than the delay that they owe. So does the host's lane, if its last
+  request was made for one of these lanes. A request in flight owes the new delay when it ends (owed.lua).
 ]]
 local function hostOriginOf(origin)
   return string.find(origin, '^https?://') and 'https://' .. hostOf(origin) or origin
@@ -30,8 +30,8 @@ local function lengthen(lane)
   end
 end
 
--- Lengthens the delays of the host's lanes, whose last request may have been for this origin. Each item of the call
--- begins with an agent.
+-- Lengthens the running delays of the lanes of the origin's host, one lane per agent: their last request may have been
+-- made for this origin. step: number of arguments in an item of the call; each item begins with an agent
 local function lengthenHostLanes(origin, step)
   local host = hostOriginOf(origin)
   if host == origin then return end

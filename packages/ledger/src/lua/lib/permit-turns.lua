@@ -4,14 +4,15 @@
   other crawls. Turns are those of turns.lua: numbers without a unit; the least is next, and a request moves its crawl
   on by 1/weight.
 
-  {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it
-                   ends two hours after its last change. A crawl with URLs there has one turn for both (t:<lane>).
-  The line of a lane (queue.lua) stays first come, first served for all requests that name no crawl, and for requests of
-  the host's other origins. Permits of the lane that name a crawl, and the lane's own URLs, share their places among
-  each other in the order of their turns.
+  {tag}:pt:<lane>  zset  crawl → its next turn, for a crawl that requests permits and has no URLs stored in this lane;
+                   the key expires two hours after its last change. A crawl with URLs in the lane has one turn, in
+                   t:<lane>, for its URLs and its permits.
+  The queue of a lane (queue.lua) stays first come, first served for all requests that name no crawl, and for requests
+  of the host's other origins. The remaining requests in the queue, which are permits that name a crawl and the lane's
+  own URLs, exchange their places so that they stand in the order of their turns.
 ]]
 local PERMIT_TURNS_LIFE_MS = 7200000
-local MOST_STORED_CRAWLS = 20 -- crawls whose turns are read
+local MOST_STORED_CRAWLS = 20 -- most crawls with URLs in a lane whose turns are read
 local weights = {}
 local function weightOf(crawl)
   local weight = weights[crawl] or tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
@@ -27,8 +28,8 @@ local function turnOf(lane, crawl)
   return tonumber(turn), stored
 end
 
--- The next turn of the URLs that are stored in the lane; nil if all their crawls are held. A lane with only the default
--- crawl gets its first turn here.
+-- The next turn of the URLs that are stored in a lane; nil if all their crawls are held. The default crawl of a lane
+-- that has no turns yet gets its first turn here.
 local function turnOfOwn(lane)
   local turns = TAG .. KEY.turns .. lane
   if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
@@ -43,7 +44,8 @@ local function turnOfOwn(lane)
   end
 end
 
--- Sorts the line of a lane by turns. The request is already in the line, and so are the lane's own URLs if they wait.
+-- Sorts the queue of a lane by turns. The request of `requester` is already in the queue, and so are the lane's own
+-- URLs if they wait.
 orderByTurns = function(lane, queue, requester)
   local crawl = crawlOfRequester(requester)
   local places, entries, soonest = {}, {}, nil
@@ -59,7 +61,7 @@ orderByTurns = function(lane, queue, requester)
       if turn and (not soonest or turn < soonest) then soonest = turn end
     end
   end
-  -- A crawl gains nothing by a long absence, and loses nothing by requests that it made while it was alone.
+  -- A crawl gains no turns by a long absence, and loses none by requests that it made while no other crawl waited.
   local turn, stored = turnOf(lane, crawl)
   if not stored then
     local step = 1 / weightOf(crawl)

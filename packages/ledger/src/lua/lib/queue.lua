@@ -3,19 +3,19 @@
 --[[
   queue: requests that wait for a secondary lease of a lane. A request that finds the lane closed, or others waiting for
   it, enters the lane's queue and gets an instant at which to try again: first come, first served. The lane's own URLs
-  have a place in that queue like every request.
+  have a place in that queue like every request, under the name of the lane.
 
   {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was given; then the
-                waiting requests in order: the instant to try again, and the lane. The hash expires two hours after its
-                last change.
+                waiting requests in order: the instant to try again, and the name of the requester (usually a lane). The
+                hash expires two hours after its last change.
 ]]
--- No request waits longer without trying again: a URL ends by its own expiry, not by a queue.
+-- The longest time until a waiting request tries again, ms: a URL that waits must be able to end by its own expiry.
 local LONGEST_WAIT_MS = 3600000
 local LEAST_STEP_MS = 50
-local LEAST_GRACE_MS = 250 -- a request that is later than this, and than one step, has lost its place
-local MOST_WAITING = 32 -- further requests get an instant to try again, but no place
-local isByTurn -- whether the current line was sorted by turns (permit-turns.lua)
-local dueSeen, queueRead = {}, {} -- lane → when it is due; its queue, as text; filled by readForSecondary
+local LEAST_GRACE_MS = 250 -- a request that is late by more than this, and by more than one step, has lost its place
+local MOST_WAITING = 32 -- most places in a queue; further requests get an instant to try again, but no place
+local isByTurn -- whether the queue of the current request was sorted by turns (permit-turns.lua)
+local dueSeen, queueRead = {}, {} -- lane → when it is due; lane → its queue, as text; filled by readForSecondary
 local function dueOf(lane) return tonumber(dueRead[lane] or dueSeen[lane]) end
 
 local function placeIn(queue, name)
@@ -34,7 +34,7 @@ local function queueOf(lane, requester, ownWaits, step)
     local waits = true
     if name == lane then
       waits = ownWaits
-      at = not leaseOf(lane) and dueOf(lane) or now -- with a lease, the lane's URLs come when it has ended
+      at = not leaseOf(lane) and dueOf(lane) or now -- while a lease lasts, the lane's URLs are not late
     end
     if waits and (--[[rule:a-missed-place-is-lost]] name == requester or at + grace >= now --[[end]]) then
       queue[#queue + 1] = { name = name, at = at }
@@ -59,8 +59,8 @@ local function keepQueue(lane, queue, last)
   call('PEXPIRE', QUEUES, 2 * LONGEST_WAIT_MS)
 end
 
--- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to
--- try again.
+-- Puts a request into the queue of a lane that opens at `opens`, and the lane's own URLs behind the request if they
+-- wait (`ownWaits`). Returns when the request is to try again.
 local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, step)
   local place = placeIn(queue, requester)
   if not place and requester ~= '' and #queue < MOST_WAITING then
@@ -69,15 +69,15 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
-  -- A request behind the lane's own URLs must try again while the delay after the request for such a URL runs; later,
-  -- the next URL would already be reserved.
+  -- A request behind the lane's own URLs must try again while the delay after the request for such a URL still runs.
+  -- Once that delay has ended, the next URL would already be reserved.
   local isBehindOwn = isByTurn and place and (placeIn(queue, lane) or place) < place
   if --[[rule:a-permit-comes-while-the-delay-of-its-turn-runs]] isBehindOwn --[[end]] then at = at - step / 2 end
   if place then queue[place].at = at end
   if --[[rule:own-urls-have-a-place]] ownWaits and not placeIn(queue, lane) --[[end]] then
     queue[#queue + 1] = { name = lane, at = 0 }
   end
-  -- A request of the same name has its place for itself: it does not make a lane without URLs due.
+  -- A requester may have the same name as the lane. Its place then must not make a lane without URLs due.
   local own = --[[rule:a-request-makes-no-empty-lane-due]] ownWaits --[[end]] and placeIn(queue, lane)
   if own then
     local lease = leaseOf(lane)
@@ -95,7 +95,7 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   return at
 end
 
--- One place is enough: the request leaves the queues of the other lanes.
+-- Removes a request that has got `lane` from the queues of all other lanes that it could have used.
 local function leaveOtherQueues(lanes, lane, requester, step)
   if requester == '' then return end
   for k = 1, #lanes do

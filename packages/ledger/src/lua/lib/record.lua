@@ -1,8 +1,8 @@
 --- @include "lib/epoch"
 --[[
-  record: whether a version of a shared record may be written here (docs/decisions/0028-one-replicated-record.md).
-  `known` is the version in force here, '0' when there is none; ARG.expected the version from which the record was made,
-  '' for any earlier one.
+  record: whether a version of a shared record may be written in this partition
+  (docs/decisions/0028-one-replicated-record.md). `known` is the version in force in this partition, '0' when there is
+  none. ARG.expected is the version that the new record replaces; '' lets it replace any earlier version.
   Returns 'written' when the caller may write it, 'kept' when this version is already in force, 'overtaken' when it may
   not be written.
 ]]

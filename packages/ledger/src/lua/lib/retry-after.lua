@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  retry-after: the wait that a site asks for after an exchange, ms: the longer one of a length and a date; either is ''
-  when missing, and without both it is 0. The date is an instant of Redis's clock.
+  retry-after: the wait, ms, that a site requests after an exchange by Retry-After: the longer of a length in ms and the
+  time until a date on Redis's clock. Each of the two is '' when missing; if both are missing, the wait is 0.
 ]]
 local function retryAfter(waitMs, waitAt, ended)
   local ahead = --[[rule:a-date-goes-by-the-clock-of-redis]] shift --[[end]]

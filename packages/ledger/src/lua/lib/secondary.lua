@@ -2,21 +2,22 @@
 --- @include "lib/origin"
 --[[
   secondary: a lease of a lane for a request that none of that lane's URLs needs: the hop of a robots.txt into another
-  origin (KIND.hop), a permit (KIND.permit), or a request of another lane that shares this one's pace (KIND.host,
-  KIND.paceGroup: docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any other. A
-  request that finds the lane closed waits in its queue (queue.lua).
+  origin (KIND.hop), a permit (KIND.permit), or a request of another lane with which the leased lane shares its pace
+  (KIND.host, KIND.paceGroup: docs/decisions/0012-pace-groups.md). Like every lease, a secondary lease is for one
+  request at a time, and then the lane owes a delay. A request that finds the lane closed waits in the lane's queue
+  (queue.lua).
 ]]
 local acquired = {}
 local takesTurns, orderByTurns -- defined in permit-turns.lua, if that is included
-local fence -- the latest one that this call has handed out
+local fence -- the latest fence that this call has handed out, nil for none
 
 local function nextFence()
   fence = (fence or math.max(lastFence(), math.floor(now * 1000))) + 1
   return string.format('%d', fence)
 end
 
--- Reads at once all facts about these lanes that secondary leases need, except their leases (readLeases).
-local originsAreKnown = true -- whether anything is stored about any of their origins
+-- readForSecondary reads, with few commands, the facts about lanes that secondary leases need; readLeases reads leases.
+local originsAreKnown = true -- whether anything is stored about the origin of any of these lanes
 local function readForSecondary(lanes)
   if #lanes == 0 then return end
   readLanes(lanes)
@@ -30,8 +31,9 @@ local function readForSecondary(lanes)
   originsAreKnown = call('EXISTS', unpack(origins)) > 0
 end
 
--- reap first checks a secondary lease after this time, so that its entry in `inflight` is near the beginning, ahead of
--- new reservations: Redis searches a small sorted set from its beginning, which took two fifths of the time of start.
+-- reap first checks a secondary lease after this time, although the lease lasts longer. The entry in `inflight` is then
+-- near the beginning, ahead of new reservations. Redis searches a small sorted set from its beginning; with entries at
+-- the end, this search took two fifths of the time of start.
 local FIRST_CHECK_MS = 5000
 local lastLeaseMs, lastCheck
 local function keepAcquired(lane, leaseMs)
@@ -41,15 +43,16 @@ local function keepAcquired(lane, leaseMs)
   indexLease(lane, lastCheck)
 end
 
--- The gates of a lane that a request holds beside its own lane.
+-- kind of a pace lane → the function that reads the gates of such a lane; a request holds a pace lane beside its own.
 local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.groupGrant }
 
 -- A request for one of several lanes is a table: `lanes` (after readLeases and readForSecondary), `kind`, `delay` (owed
--- at least), `leaseMs`, `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane that
--- makes the request, '' for this one), `notBefore` (when another lane of the same request opens, nil for none), and
--- `gates(lane, o, version, '', '', '')`, which returns the gate that closes a lane, and until when.
+-- at least, ms), `leaseMs`, `ahead` (ms), `requester` (the name under which the request has its place in a queue, ''
+-- for none), `of` (the lane that makes the request, '' for the leased lane), `notBefore` (when another lane of the same
+-- request opens, nil for none), and `gates(lane, o, version, '', '', '')`, which returns the gate that closes a lane,
+-- and until when.
 
--- The delay that the requesting lane demands; 0 for `start` (`byHand` is set), which passes it in `delay`.
+-- The delay that the requesting lane demands; 0 for a request of `start` (`byHand` is set), whose `delay` includes it.
 local function owedToOther(request)
   return request.of ~= '' and not request.byHand and demandedOf(request.of) or 0
 end
@@ -60,7 +63,8 @@ local function owedAtGrant(lane, request)
 end
 
 -- A short cut for a lane that nothing holds, like nearly every pace lane: no lease, no URLs, no queue, no closed gate.
--- Returns the result of `findLane`; or nil: then `findLane` must read everything, which costs three times as much.
+-- Returns what `findLane` is to return; or nil if the short cut fails: then `findLane` must read all facts about the
+-- lane, which costs three times as much.
 local function readFree(lane, request)
   if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]]
     or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
@@ -86,8 +90,8 @@ local function readFree(lane, request)
   return { lane = lane, isFree = true, isEmpty = true, opens = opens, owed = owed, request = request }
 end
 
--- The first of the lanes that is due, or becomes due within `ahead`, and for which no earlier request waits; else the
--- lane that opens first.
+-- Returns a table about the first of the request's lanes that is due, or becomes due within `ahead`, and for which no
+-- earlier request waits. If there is no such lane, the table is about the lane that opens first.
 local function findLane(request)
   local lanes, kind, requester, ahead = request.lanes, request.kind, request.requester, request.ahead
   local isOfCrawl = --[[rule:permits-of-crawls-take-turns]] takesTurns and kind == KIND.permit --[[end]]
@@ -104,11 +108,11 @@ local function findLane(request)
     local gate, closed = request.gates(lane, o, versionOf(o), '', '', '')
     local memory = memoryOf(lane)
     local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
-    local known = tonumber(kept) or dueOf(lane) or now -- if the lane was forgotten, its last delay has ended by now
+    local known = tonumber(kept) or dueOf(lane) or now -- a lane without a due time was deleted when its delay had ended
     local ownDue = opensAt(lane, known)
     local held = leaseOf(lane)
-    -- The lane's own URLs wait like other requests, unless one is in flight or a gate holds them: then the end of that
-    -- request or gate, not this line, ends their wait.
+    -- The lane's own URLs wait in the queue like other requests, unless one of these URLs is in flight or a gate holds
+    -- them: then the end of that request, or the opening of that gate, ends their wait.
     local ownWaits = not gate and (kept == '' or heldBy == GATE.paceGroup)
       and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
     local queue, last = queueOf(lane, requester, ownWaits and heldBy == GATE.paceGroup, step)
@@ -116,7 +120,7 @@ local function findLane(request)
     isByTurn = isOfCrawl and (place or #queue < MOST_WAITING)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = requester, at = now } end
-      -- The lane's own URLs keep no place while no fetcher serves them: the permit is granted.
+      -- While no fetcher serves the lane's own URLs, these get no place in the queue, and so hold up no permit.
       local isServed = --[[rule:urls-that-nobody-fetches-keep-no-permit-back]]
         ownDue + math.max(step, LEAST_GRACE_MS) >= now --[[end]]
       if --[[rule:own-urls-take-turns-with-permits]] ownWaits and not placeIn(queue, lane) --[[end]] and isServed then
@@ -156,10 +160,10 @@ local function take(found)
       found.queue[#found.queue + 1] = { name = lane, at = now + request.delay }
     end
     keepQueue(lane, found.queue, found.last)
-    -- A later item of this call finds the lane leased, and not due.
+    -- The remaining items of this call must find the lane leased, and not due.
     --[[rule:a-leased-lane-is-not-due]] dueRead[lane], dueSeen[lane] = nil, nil --[[end]]
     leaveOtherQueues(request.lanes, lane, request.requester, found.step)
-    -- A later wake-up of the lane must not find its due time from before this lease.
+    -- When the lane is woken, the due time from before this lease must no longer be there.
     if found.kept ~= '' or found.ownWaits then
       local changed = changeMemory(lane)
       changed[MEMORY.ownDue] = ''
@@ -182,8 +186,8 @@ local function take(found)
   return given, opens, owed
 end
 
--- Gives a request its place in line: returns when to try again. A closed gate has no line: it may open early, and the
--- verb that then wakes its lanes does not read lines.
+-- Gives a request that must wait its place in the queue of a lane, and returns when to try again. Behind a closed gate
+-- there is no queue: the gate may open early, and the verb that then wakes the lane reads no queue.
 local function await(found, opens, gate)
   if --[[rule:no-line-behind-a-gate]] gate --[[end]] then return math.min(opens, now + LONGEST_WAIT_MS) end
   isByTurn = found.isByTurn
@@ -191,8 +195,8 @@ local function await(found, opens, gate)
     found.queue or {}, found.last or 0, found.step or math.max(found.request.delay, LEAST_STEP_MS))
 end
 
--- Leases the first free lane: fence, instant, delay owed, lane. If none is free: nil, the instant to try again, and the
--- gate.
+-- Leases the first free lane of a request. Returns the fence, the instant at which the request may be sent, the delay
+-- owed, and the lane. If no lane is free: returns nil, the instant to try again, and why (a gate's name).
 local function acquire(request)
   local found = findLane(request)
   if found.isFree then
@@ -203,11 +207,11 @@ local function acquire(request)
   return nil, await(found, found.opens, found.gate), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
 end
 
--- Leases a lane and its pace lane, both or neither, so that no request finds one of them held for a request that
--- still waits for the other. `own`: the result of `findLane` for the lane; paceLane: '' for none. Returns fence,
--- instant, delay owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again,
--- and the gate, if one is known. The request keeps its place in line where a lane is closed, and in both lines if
--- only the pace lane is.
+-- Leases a lane and its pace lane, both or neither. So no lane is held for a request that still waits for its second
+-- lane. own: the result of `findLane` for the lane;  paceLane: '' for none. Returns the fence, the instant at which the
+-- request may be sent, the delay owed, and fence and delay of the pace lane's lease. If one of the two lanes is not
+-- free: returns nil, the instant to try again, and the gate, if one is known. The request then has a place in the
+-- lane's queue, and also in the pace lane's queue if only the pace lane is closed.
 local function acquireBoth(own, paceLane)
   local request, pace = own.request, nil
   if paceLane ~= '' then
@@ -228,7 +232,7 @@ local function acquireBoth(own, paceLane)
     local paceFence, _, paceOwed = take(pace)
     return given, opens, owed, paceFence, paceOwed
   end
-  -- A free lane is not leased until the other one is free, too.
+  -- At least one of the two lanes is not free, so neither is leased.
   local gate = own.gate or pace and pace.gate
   local opens = math.max(own.opens, pace and not pace.isFree and pace.opens or 0)
   local at = --[[rule:a-request-keeps-its-place-in-both-lines]] await(own, opens, gate) --[[end]]
@@ -236,7 +240,7 @@ local function acquireBoth(own, paceLane)
   return nil, math.max(at, await(pace, math.max(pace.opens, at), pace.gate)), pace.gate or GATE.paceGroup
 end
 
--- To be called after flush: removes lanes that have got a secondary lease from `due`.
+-- To be called after flush: stores the latest fence, and removes the lanes that got a secondary lease from `due`.
 local function flushSecondary()
   if #acquired == 0 then return end
   granted()

@@ -4,16 +4,17 @@
   turns: which crawl's URL comes next in a lane with several crawls, and which crawls are held: paused or cancelled, or
   with as many unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
 
-  {tag}:t:<lane>  zset  crawl → its next turn. The least turn is next. A turn of a crawl of weight w moves it on by 1/w.
-                  A lane with only the default crawl has no turns; in other lanes, a crawl without URLs has none.
-  Where only the default crawl exists, nothing is defined here.
+  {tag}:t:<lane>  zset  crawl → its next turn, a number. The crawl with the least number is next. Each turn adds 1/w to
+                  the number of a crawl of weight w. A lane with only the default crawl has no turns; in any lane, a
+                  crawl without URLs has none.
+  In a ledger with only the default crawl, chooseList and standingOf are nil.
 ]]
-local MOST_READ = 20 -- crawls read in search of one that is not held; if more exist, the lane is read again soon
-local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often held lanes are read again
+local MOST_READ = 20 -- most crawls read to find one that is not held; a lane with more crawls is read again soon
+local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- when lanes of held crawls are read again: laterCheck
 local chooseList, standingOf
 if hasCrawls then
   local standings, nextCheck = {}, nil
-  -- The length of a crawl's turn, and whether the crawl is held.
+  -- Returns an array: the length of a crawl's turn (1/weight), and whether the crawl is held.
   standingOf = function(crawl)
     local standing = standings[crawl]
     if not standing then
@@ -29,24 +30,25 @@ if hasCrawls then
     end
     return standing
   end
-  -- When a held crawl is read again: late enough to cost little, however many lanes wait for it.
+  -- When a lane whose crawls are held is read again: late enough to cost little, however many such lanes there are.
   local function laterCheck()
     nextCheck = nextCheck or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
     return nextCheck
   end
-  -- The list of a crawl with its next URL: priority high comes first.
+  -- The list that holds a crawl's next URL in a lane: priority high comes first.
   local function nextListOf(crawl, lane)
     local high = listOf(LIST.high, crawl)
     local isHigh = --[[rule:high-urls-of-a-crawl-come-first]] call('EXISTS', listKey(high, lane)) == 1 --[[end]]
     return isHigh and high or listOf(LIST.normal, crawl)
   end
 
-  -- The list whose URL comes next, or nil in a lane of the default crawl alone; and until when that list is held, or 0.
+  -- The list whose URL comes next in a lane; nil if the lane has only the default crawl and no tried URL (reserve then
+  -- chooses). And until when the crawl of that list is held, 0 if it is not held.
   chooseList = function(lane, others, attempts, list, heldBy)
     local turns = TAG .. KEY.turns .. lane
     local isTried, crawl = attempts ~= '', crawlOf(list)
-    -- If the previous turn got no slot or worker, other crawls have their turns, even before a URL that was already
-    -- tried.
+    -- If the crawl's previous turn ended without a slot or a worker, other crawls come first, even before a URL of this
+    -- crawl that was already tried.
     local isPassed = others == OTHERS.crawls
       and --[[rule:a-tried-url-without-a-slot-is-passed-over]] (heldBy == GATE.share or heldBy == GATE.pool) --[[end]]
     if isTried and not isPassed and not standingOf(crawl)[2] then
@@ -69,13 +71,13 @@ if hasCrawls then
         moved[#moved + 1] = name
         break
       end
-      -- A URL that has expired ends even though its crawl is held.
+      -- A URL that has expired must end even while its crawl is held.
       local waiting = nextListOf(name, lane)
       local first = firstIn(lane, waiting)
       if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
         return waiting, laterCheck()
       end
-      -- The held crawl moves behind all crawls that were read, so that it saves up no turns and others are read next.
+      -- The held crawl moves behind all crawls that were read, so that it saves no turns, and other crawls are next.
       moved[#moved + 1] = --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]
       moved[#moved + 1] = name
     end

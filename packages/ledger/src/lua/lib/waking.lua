@@ -1,14 +1,14 @@
 --- @include "lib/lane"
 --[[
-  waking: lanes held by an emergency stop, visiting hours or a budget become due at their own time once the record of
-  these has changed; so do lanes held by a pause once any pause has ended, since the ports of a host are not listed.
-  reserve wakes them, some at a time.
+  waking: makes lanes due at their own time when the gate that holds them may have opened early. For an emergency stop,
+  visiting hours or a budget, this is when the record of stops or policies has changed. For a pause, this is when any
+  pause has ended, because the ports of a host are not listed. reserve wakes some of these lanes in each call.
 
-  {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  lanes that are still to be woken after a change
+  {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  set of the lanes that are still to be woken
 ]]
-local MOST_WOKEN = 200
+local MOST_WOKEN = 200 -- most lanes that one call of reserve wakes
 
--- Wakes lanes after one of these gates has opened, or may have: the lanes that it held are due at their own time.
+-- To be called when one of these gates may have opened: all lanes that such gates hold are then to be woken.
 local function wakeHeld()
   local waking, held = TAG .. KEY.waking, TAG .. KEY.heldByPolicy
   --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', waking, waking, held) --[[end]]

@@ -1,15 +1,15 @@
 --- @include "lib/epoch"
 --[[
-  writes: a call reads many lanes with one command, and writes them with one: writes are gathered, and `flush` sends
-  them at the end. A redis.call costs more than its work (measured: docs/decisions/0007-scripts-gather.md). A lane that
-  occurs twice in one call has the values that its first item set.
+  writes: gathers the writes of a call, so that one command writes many lanes; `flush` sends these commands at the end.
+  The reason: a redis.call costs more than the work of the command (measured: docs/decisions/0007-scripts-gather.md). If
+  a lane occurs twice in one call, the second item reads the values that the first item has set.
 ]]
 local counted = {}
 local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end
 
 local dueWrites = {}
-local dueRead = {} -- lane → instant written by this call
-local soonest -- the earliest of these instants; dispatchers are woken when it comes before all others
+local dueRead = {} -- lane → the due time that this call has set
+local soonest -- the earliest due time that this call has set; dispatchers are woken if it is before all stored ones
 local function setDue(lane, instant)
   local n = #dueWrites
   dueWrites[n + 1] = instant; dueWrites[n + 2] = lane
@@ -17,8 +17,8 @@ local function setDue(lane, instant)
   if not soonest or instant < soonest then soonest = instant end
 end
 
--- Writes the record of each lane into a hash, and removes lanes without one. textOf: the stored form of a record, if it
--- differs
+-- Writes the record of each lane into a hash, and deletes lanes that have no record. textOf: a function that returns
+-- the stored form of a record; nil if `records` has the stored forms
 local function writeAll(key, lanes, records, textOf)
   local writes, dropped, w, d = {}, {}, 0, 0
   for i = 1, #lanes do
@@ -31,15 +31,16 @@ local function writeAll(key, lanes, records, textOf)
   if d > 0 then call('HDEL', key, unpack(dropped)) end
 end
 
--- Writers of the records that lane.lua and lease.lua have gathered; each part adds itself here.
+-- Functions that write what a part such as lane.lua has gathered; each part adds its own function.
 local flushes = {}
 
--- Every verb that writes ends with this; one that reads its own writes calls it before as well.
+-- Sends all gathered writes. Every verb that writes calls this at its end; a verb that reads its own writes also
+-- calls it before reading them.
 local function flush()
   for i = 1, #flushes do flushes[i]() end
   for name, n in pairs(counted) do
     call('HINCRBY', COUNTS, name, n)
-    local kind = string.match(name, '^([^/]*)/') -- the kind of an outcome that has a reason
+    local kind = string.match(name, '^([^/]*)/') -- an outcome 'kind/reason' also counts under its kind
     if kind then call('HINCRBY', COUNTS, kind, n) end
   end
   if soonest then

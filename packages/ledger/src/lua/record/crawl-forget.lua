@@ -1,10 +1,11 @@
 --[[
   crawl-forget: removes the record of a crawl from one partition, unless it holds URLs or a group reads its outcomes.
   KEYS     {tag}:epoch
-  ARGV     name: of the crawl;  keptMs: how long the forgotten version is remembered;  most: how many versions are
-           remembered, the latest
-  Returns  'forgotten', 'stored' or 'read'
-  Keeps    {tag}:forgotten, zset 'name version' → instant: a process that still has the record does not write it again
+  ARGV     name: of the crawl;  keptMs: how long the forgotten version is remembered;  most: the number of forgotten
+           versions that are remembered, the latest ones
+  Returns  'forgotten'; 'stored' if the crawl holds URLs; or 'read' if a group reads its outcomes
+  Keeps    {tag}:forgotten, zset 'name version' → when that record was forgotten: a process that still has the record is
+           not allowed to write it again
 ]]
 local tag, name = string.match(KEYS[1], '^{.-}:'), ARGV[ARG.name]
 local crawl, stream, forgotten = tag .. KEY.crawl .. name, tag .. KEY.outcomes .. ':' .. name, tag .. KEY.forgotten

@@ -1,8 +1,9 @@
 --[[
-  mark-new: marks a partition that was never called: no lease can be left there, as after an announced restart
+  mark-new: marks a partition in which no script was ever run: no lease can be left there, as after an announced restart
   (lib/epoch.lua).
   KEYS  {tag}:epoch
-  ARGV  leftMs: how long a lease may still be left, despite this;  announced: ANNOUNCED
+  ARGV  leftMs: for how long a lease may be left despite the mark, so that nothing is granted; '0' if none can be left
+        announced: a value of ANNOUNCED (layout.ts)
 ]]
 if redis.call('EXISTS', KEYS[1]) == 1 then return end
 redis.call('HSET', KEYS[1], EPOCH.restartAnnounced, ARGV[ARG.announced])

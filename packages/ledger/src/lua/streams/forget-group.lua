@@ -1,13 +1,13 @@
 --- @include "lib/groups"
 --[[
-  forget-group: removes a consumer group, and records that.
+  forget-group: removes a consumer group, and records the removal as an operation.
 
   KEYS[1]  the stream;  KEYS[2]  {tag}:operations
   ARGV     group: its name;  silentForMs: a group stays if one of its consumers was active within this time;
            isFirst: '1' records the removal even if the group had nothing to read;
-           by, reason and crawl: for the list of operations
+           by, reason and crawl: written into the record of the operation
   Returns  'forgotten', 'absent' or 'still-read', and how many outcomes the group had not acknowledged
-  Keeps    the check whether it is still read is in the same step as the removal.
+  Keeps    checking whether a consumer still reads, and removing the group, are one step.
 ]]
 local stream, name = KEYS[1], ARGV[ARG.group]
 local silentForMs = tonumber(ARGV[ARG.silentForMs])

@@ -1,11 +1,11 @@
 --[[
   make-group: makes a consumer group at a stream of outcomes. A full Redis (maxmemory) would refuse the plain command
-  even if the group exists, but only readers can make room.
+  XGROUP, even if the group exists. But only readers of outcomes can make room there.
 
   KEYS[1]  {tag}:outcomes, or {tag}:outcomes:<crawl>; made if it does not exist
-  ARGV     group: its name;  from: the entry behind which it begins to read, '$' for later entries only;  crawl: that of
-           the stream, '' for the default one
-  Returns  the error BUSYGROUP where the group exists
+  ARGV     group: its name;  from: the entry after which the group begins to read, '$' for new entries only;  crawl: the
+           crawl to which the stream belongs, '' for the default one
+  Returns  the error BUSYGROUP if the group exists
 ]]
 local crawl = ARGV[ARG.crawl]
 if crawl ~= '' then

@@ -3,9 +3,9 @@
   read-groups: lists the readers of a stream of outcomes.
 
   KEYS[1]  the stream
-  Returns  JSON, an array of groups: group, oldest (the entry), ageMs and id (of that entry's candidate, if it can be
-           read), lag, least, pending, consumers (name, idleMs, pending). At most READERS.shown, those that have most to
-           read.
+  Returns  JSON, an array of groups: group (its name), oldest (the oldest entry not acknowledged), ageMs of that entry,
+           id (of the candidate in that entry, if the entry can be read), lag, least (1 if the lag is a lower bound),
+           pending, consumers (name, idleMs, pending). At most READERS.shown groups, those with most to read.
 ]]
 local stream, found = KEYS[1], {}
 for _, row in ipairs(groupsOf(stream)) do

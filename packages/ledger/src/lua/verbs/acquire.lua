@@ -1,18 +1,18 @@
 --- @include "lib/secondary"
 --[[
-  acquire: a secondary lease, now or in some ms, of the first of these lanes that is due: one lane (the hop of a
-  robots.txt into another origin), or the lanes that share the pace of a group.
+  acquire: grants a secondary lease of the first of the given lanes that is due, or returns when to try again. The lanes
+  are a single one (for the hop of a robots.txt into another origin), or the lanes of a pace group.
   ARGV    ARGS.acquire in calls.ts, then the lanes:
           delayMs    delay owed afterwards, unless a longer one is known
-          of         the lane that makes the request, if it is another one: at least its delay is owed
+          of         the lane that makes the request, or '': at least the delay of that lane is owed afterwards
           isRobots   '1': the hop is the robots fetch of its origin
-          requester  the requesting lane, by which it keeps its place in line, or ''
-          paceLane   of a hop: a lane that shares its pace with this one, or ''
+          requester  the requesting lane, under whose name the request keeps its place in the queue, or ''
+          paceLane   for a hop: the pace lane that is leased together with the lane of the hop, or ''
   Returns 'granted', fence, delayMs, lane, fence and delayMs of the pace lane or ''; or 'wait', ms, gate; or 'blocked'
-  Keeps   the lease is a started one: complete, resolve or reap ends it, and it counts no attempt of the first URL. A
-          hop waits while a robots fetch of its origin is in flight, whichever lease it has.
+  Keeps   the lease counts as started: complete, resolve or reap ends it. It counts no attempt for the lane's first URL.
+          A hop waits while a robots fetch of its origin is in flight, whichever lease that robots fetch has.
 ]]
-local RETRY_MS = 250 -- a robots fetch may end at any time, and no wake-up reaches a request that waits for it
+local RETRY_MS = 250 -- a robots fetch may end at any time, and its end wakes no request that waits for it
 local lanes = {}
 for i = ARG.items, #ARGV do lanes[#lanes + 1] = ARGV[i] end
 local paceLane = ARGV[ARG.paceLane]

@@ -4,11 +4,11 @@
   cancel: ends pending URLs in one list of a lane, each with its outcome.
   ARGV    ARGS.cancel in calls.ts: the lane and the list; then per URL CANCEL_ITEM: the URL as the list holds it, and
           its item of LEAVING
-  Returns per URL 'cancelled', 'in-flight' (the lane's lease has been started for this URL), or 'absent' (it is not, or
-          no longer, in that list)
-  Keeps   a reservation of this list ends: the gateway that made it drops URLs by their number, so no other URL may
-          leave meanwhile. Its order is refused a lease, and the lane is due again at its previous time. A URL in flight
-          has its outcome anyway.
+  Returns per URL 'cancelled', 'in-flight' (the lane's lease has been started for this URL), or 'absent' (the URL is
+          not, or no longer, in that list)
+  Keeps   a reservation of this list ends. The gateway that made the reservation drops the first URLs of the list by
+          their number, which is wrong once a cancelled URL has left. The order of that gateway is refused a lease, and
+          the lane is due again at its previous time. A URL in flight gets an outcome when its exchange ends.
 ]]
 if inDoubt then return inDoubt end
 local lane, list = ARGV[ARG.lane], ARGV[ARG.list]

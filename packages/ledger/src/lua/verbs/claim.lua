@@ -3,13 +3,14 @@
   claim: reserves one lane for a robots fetch that no URL of the lane needs: an order follows, as after reserve.
   ARGV    ARGS.claim in calls.ts. A lane that is due within aheadMs is reserved. A reservation that is not started ends
           after reserveMs.
-          paceLane: a lane that shares its pace with this one, or ''; list: of the crawl whose permit waits, or ''
-  Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate; or 'blocked'; or 'crawl-held'
-          and the record of the crawl, which is paused or over
+          paceLane: the pace lane that the robots fetch will also need, or ''; list: a list of the crawl whose permit
+          waits for the robots fetch, or ''
+  Returns 'claimed', fence, the instant at which the lane is due, version of the rules; or 'wait', ms, gate; or
+          'blocked'; or 'crawl-held' and the record of the crawl, which is paused or over
   Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight,
-          nor while the pace lane is closed: its order could not be started.
+          nor while the pace lane is closed: the order that follows could not be started.
 ]]
-local LEAST_WAIT_MS = 50 -- no wake-up reaches a claim that waits for another lease
+local LEAST_WAIT_MS = 50 -- least time until a refused claim is tried again: the end of another lease wakes no claim
 local lane, paceLane, ahead = ARGV[ARG.lane], ARGV[ARG.paceLane], tonumber(ARGV[ARG.aheadMs])
 local lanes = { lane, paceLane ~= '' and paceLane or nil }
 readLeases(lanes)
@@ -17,7 +18,7 @@ readForSecondary(lanes)
 local o = factsOf(lane)
 local function wait(till, gate) return reply('wait', ms(math.max(LEAST_WAIT_MS, till - now)), gate) end
 
--- When a lane is free for a robots fetch, and which gate holds it until then.
+-- When a lane is free for a robots fetch, and which gate holds the lane until then.
 local function freeAt(one)
   local lease = leaseOf(one)
   if --[[rule:a-claimed-lane-has-no-lease]] lease --[[end]] then

@@ -2,16 +2,17 @@
 --- @include "lib/leaving"
 --- @include "lib/back-off"
 --[[
-  complete: the exchange of a started lease has ended: outcome, first URL and next due time of the lane in one step.
+  complete: ends a started lease whose exchange has ended. In one step, the outcome is written, the URL leaves the lane
+  or stays first, and the lane gets its next due time.
   ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; DONE if `ending` is 'done', OVER if it is 'over':
-          done    like most completions: load normal, one outcome, and its id is not stored
-          over    like most ends of secondary leases: load normal, and nothing leaves
-          end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
-          again   the URL stays first, and its attempt is counted
+          end     the URL leaves with the items of LEAVING that follow; a secondary lease has no such items
+          done    the usual case of `end`: load 'normal', one outcome, and the id of its URL is not stored
+          over    the usual end of a secondary lease: load 'normal', and no URL leaves
+          again   the URL stays first, and the attempt is counted
           delayMs is the delay owed, elapsedMs the time since the last byte of the answer
-          load is 'normal', or what back-off.lua reads
+          load is 'normal', or the text that back-off.lua describes
   Returns per lane 'completed' or 'stale'
-  Keeps   the lease was started and is the caller's; otherwise nothing changes, and the call is counted as stale.
+  Keeps   a lease that was not started, or is not the caller's, stays as it is, and the completion is counted as stale.
 ]]
 if --[[rule:complete-waits-for-the-clock]] inDoubt --[[end]] then return inDoubt end
 
@@ -30,11 +31,11 @@ while i <= last do
   end
 end
 readLeases(lanes)
-readLanes(withUrls) -- the other lanes' URLs are hardly ever needed
+readLanes(withUrls) -- for lanes whose ending is 'over', the URLs are hardly ever needed
 changesOf = lanes
 
--- The lane is due again when its delay has ended; after a secondary lease, when the waiting requests have had their
--- turn.
+-- Makes a lane due when its delay has ended; after a secondary lease, when the `turnsAhead` requests that wait in front
+-- of the lane's own URLs have had their turns.
 local function schedule(lane, startedAt, ended, owed, turnsAhead, of)
   local opens = --[[rule:the-delay-counts-from-the-end]] ended + owed --[[end]]
   -- A lane without URLs whose delay is over is deleted at once, as reserve would do.

@@ -1,8 +1,8 @@
 --- @include "lib/lease"
 --[[
   confirm: whether a request whose connection took long may still be sent.
-  ARGV    for each lane that the request holds CONFIRM_ITEM in calls.ts; its version is that of the rules that judged
-          the request, '' for a secondary lease
+  ARGV    for each lane that the request holds, CONFIRM_ITEM in calls.ts: `version` is the version of the rules that
+          judged the request, '' for a secondary lease
   Returns per lane, in order: 'granted', 'stale' (the lease is not the caller's any more), or the gate that is closed
   Keeps   nothing changes: a refused caller releases its leases with resolve (unused, release).
 ]]

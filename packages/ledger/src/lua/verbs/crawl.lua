@@ -1,16 +1,16 @@
 --- @include "lib/record"
 --[[
   crawl: writes the settings of a crawl.
-  ARGV    ARGS.crawl in calls.ts: its name; `expected`, the version to be replaced, '' for any older one; the record's
-          version; its weight; held, '1' while none of its URLs may be sent, else ''; the limits that store applies, ''
-          for none; the record as JSON
+  ARGV    ARGS.crawl in calls.ts: the crawl's name; `expected`, the version to be replaced, '' for any older version;
+          the new record's version; the crawl's weight; held, '1' while none of the crawl's URLs may be sent, else '';
+          the limits that store applies, each '' for none; the record as JSON
   Returns 'written', 'kept' or 'overtaken' (lib/record.lua); and the version in force
 ]]
 local name, key = ARGV[ARG.name], TAG .. KEY.crawl .. ARGV[ARG.name]
 local known = call('HGET', key, CRAWL.version) or '0'
 local kind = judgeRecord(known)
 if kind ~= 'written' then return reply(kind, known) end
--- A process that does not yet know that this record was forgotten may still write it.
+-- The caller may be a process that has not yet noticed that this version was forgotten (crawl-forget.lua).
 if call('ZSCORE', TAG .. KEY.forgotten, name .. ' ' .. ARGV[ARG.version]) then return reply('overtaken', known) end
 local function set(field, value)
   if value == '' then call('HDEL', key, field) else call('HSET', key, field, value) end

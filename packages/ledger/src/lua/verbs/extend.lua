@@ -1,7 +1,7 @@
 --- @include "lib/held"
 --[[
   extend: extends the leases of a permit, or of an order that a worker of a pool holds, to leaseMs from now; with
-  leaseMs 0 they stay unchanged.
+  leaseMs 0 the leases stay unchanged.
   ARGV    ARGS.extend in calls.ts, then CONFIRM_ITEM for each lane of the holder
   Returns EXTENDED: 'stale'; or 'extended', the gate that allows no more requests, else '', and how long the leases last
           from now, ms

@@ -3,7 +3,7 @@
   fleet: the running processes. Each announces itself once a second, and is removed when its announcement expires.
   ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and its description (fleet.ts); or '' to read only.
           A life of 0 ms ends the announcement.
-  Returns the number of leases and reservations of fetchers, then members
+  Returns the number of leases and reservations of fetchers, then a text for each running process, in the form of member
 ]]
 local key, member, life = TAG .. KEY.fleet, ARGV[ARG.member], tonumber(ARGV[ARG.lifeMs])
 call('ZREMRANGEBYSCORE', key, '-inf', ms(now))

@@ -1,20 +1,20 @@
 --- @include "lib/permit-turns"
 --[[
-  grant: the leases of permits: a crawler that is no fetcher of the fleet sends the request. Each is a secondary lease
-  of its lane, and with it one of the pace lane, or neither.
+  grant: grants permits, whose requests are sent by crawlers that are no fetchers of the fleet. A permit gets a
+  secondary lease of its lane and, if it has a pace lane, also one of the pace lane: both leases or neither.
   ARGV    ARGS.grant in calls.ts, then per permit GRANT_ITEM:
-          paceLane   a lane that shares its pace with this one, or ''
+          paceLane   the pace lane that the request needs besides its own lane, or ''
           version    of the rules that judged the URL
           delayMs    delay owed afterwards, unless a longer one is known
-          requester  the lane that makes the request: it keeps its place in line by this name. 'x@crawl origin' is a
-                     request of a crawl, which takes its turn by the crawl's weight
+          requester  the name under which the permit keeps its place in the queue. A name 'x@crawl origin' means a
+                     request of that crawl, which takes turns by the crawl's weight
   Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
           granted: the request may be sent after waitMs; with fence and delay of the pace lane's lease
-          wait: try again after waitMs; holder is 'url' or 'permit' when the lane has a lease
-          or the reason for none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is
-          paused or has ended
-  Keeps   a permit takes turns with the lane's own URLs. complete, resolve or reap ends it. When the pace lane is
-          closed, it keeps its place in both lines.
+          wait: try again after waitMs; holder is 'url' or 'permit', whichever has the lane's lease, else ''
+          or the reason why the permit is refused: blocked, rules-changed, refetch; or 'crawl-held|' and the record of
+          the crawl, which is paused or has ended
+  Keeps   a permit takes turns with the lane's own URLs. complete, resolve or reap ends its leases. While only the pace
+          lane is closed, the permit keeps its place in the queues of both lanes.
 ]]
 local ahead = tonumber(ARGV[ARG.aheadMs])
 local lanes = {}

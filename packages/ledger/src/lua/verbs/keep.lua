@@ -1,9 +1,10 @@
 --- @include "lib/origin"
 --- @include "lib/body-budget"
 --[[
-  keep: a permit for an origin is held, so the facts about its robots.txt are kept for the full time.
-  ARGV    ARGS.keep in calls.ts; hashes: of the bodies that its state needs, separated by blanks
-  Returns 'kept', or 'gone' when its state has ended, or 'full' when there is no room for a body: nothing was changed
+  keep: keeps the facts about an origin's robots.txt for the full time, because a permit for the origin is held.
+  ARGV    ARGS.keep in calls.ts; hashes: of the bodies that the robots state needs, separated by blanks
+  Returns 'kept'; or 'gone' if the robots state has ended; or 'full' if a body has no room (body-budget.lua).
+          After 'gone' and 'full' the robots state ends when it would have ended without this call.
 ]]
 local key = originKey(ARGV[ARG.origin])
 local ends = call('HGET', key, FIELD.robotsStateEnds)

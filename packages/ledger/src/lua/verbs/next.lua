@@ -1,19 +1,20 @@
 --- @include "lib/held"
 --- @include "lib/origin"
 --[[
-  next: another request under leases that are held: a further request under the order of a pool, or a hop of a
-  robots.txt in a lane that the robots fetch holds. The call implies that the previous request has ended.
+  next: grants one more request under leases that the caller already holds: a further request under the order of a pool,
+  or a hop of a robots.txt in a lane that the robots fetch holds. The call implies that the previous request has ended.
   ARGV    ARGS.next in calls.ts, then CONFIRM_ITEM for each lane of the holder.
-          lane: of the request; if it is not held, it is leased like any other lane
+          lane: of the request; a lane that the caller does not hold is leased by a separate call
           kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the previous request
-          delayMs: the delay that the previous request owes, as its sender knows it;  isRobots: '1' for a hop that is
-          the robots fetch of its origin;  turn, endedAt: of an earlier answer to the same request, '' for a new one
-  Returns 'granted', ms until it may be sent, '', turn, endedAt; or 'turn' and the same when the wait is longer than
-          SOON_MS: the caller repeats the call then, since a gate may close and a delay may become longer meanwhile;
-          'wait', ms, gate; 'busy' when another request was granted that has not been sent yet; 'stale'; 'blocked',
-          'rules-changed', 'refetch'
-  Keeps   the request waits for every gate of every held lane, and for the longest delay that any of them owes. It is
-          counted when it is granted.
+          delayMs: the delay that the previous request owes, as its sender reports it;  isRobots: '1' for a hop that is
+          the robots fetch of its origin;  turn, endedAt: from the answer 'turn' to an earlier call for the same
+          request, '' in the first call for a request
+  Returns 'granted', ms until the request may be sent, '', turn, endedAt; or 'turn' and the same values if the wait is
+          longer than SOON_MS: the caller repeats the call after the wait, because during the wait a gate may close or a
+          delay may become longer; 'wait', ms, gate; 'busy' if another request was granted that has not been sent yet;
+          'stale'; 'blocked', 'rules-changed', 'refetch'
+  Keeps   the request waits for every gate of every held lane, and for the longest delay that any of these lanes owes. A
+          request is counted when it is granted.
 ]]
 local SOON_MS = 500
 if inDoubt then return inDoubt end
@@ -44,7 +45,7 @@ end
 if closed == GATE.rulesChanged or closed == GATE.refetch then return reply(closed) end
 if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
 
--- The previous request used all of these lanes, so it ended after the last of them was granted.
+-- The previous request used all held lanes, so it was sent at the latest send time that any of their leases has.
 local sent = 0
 for n = 1, #heldLanes do
   local lease = leaseOf(heldLanes[n])
@@ -59,7 +60,7 @@ for n = 1, #heldLanes do
     math.max(reported, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
   opens = math.max(opens, --[[rule:a-further-request-waits-for-every-lane]] ended + owed --[[end]])
 end
--- The previous send time stays known while this request waits to be sent.
+-- While the new request waits to be sent, `startedAt` keeps the send time of the previous request.
 if not isTurn then
   local startedAt = own[LEASE.startedAt]
   own[LEASE.startedAt] = --[[rule:the-request-before-stays-known]] latestSentAt(startedAt, requestAt) --[[end]]
@@ -71,7 +72,7 @@ local function answer(kind)
   return reply(kind, ms(opens - now), '', exactly(opens), exactly(ended))
 end
 if --[[rule:a-request-is-looked-at-when-its-turn-comes]] opens > now + SOON_MS --[[end]] then return answer('turn') end
-local isOwnHeld = lane == ARGV[ARG.lane] -- otherwise the request is counted when its own lane is leased
+local isOwnHeld = lane == ARGV[ARG.lane] -- if not, the request is counted when its lane is leased
 if isOwnHeld then countRequest(origin) end
 local fetchFence = factsOf(lane)[FACTS.fetchFence]
 if ARGV[ARG.isRobots] == '1' and isOwnHeld and fetchFence ~= fence then

@@ -1,16 +1,16 @@
 --- @include "lib/notes"
 --- @include "lib/gates"
 --[[
-  note: writes recent events for operators. Nothing is decided by them, so a process that dies before it has written its
-  notes does no harm.
-  ARGV    tallies, JSON: name among the counts → number of events to add
+  note: writes recent events for operators. No decision depends on notes, so a process that dies before it has written
+  its notes does no harm.
+  ARGV    tallies, JSON: name of a count in {tag}:counts → number to add
           then NOTE_ITEM in calls.ts, repeated
   Returns 'noted'
 ]]
 for i = ARG.items, #ARGV, NOTE_ITEM.size do
   local origin, reason, text = ARGV[i + NOTE_ITEM.origin], ARGV[i + NOTE_ITEM.reason], ARGV[i + NOTE_ITEM.text]
   if ARGV[i + NOTE_ITEM.backOff] ~= '' then
-    local o = factsOf(' ' .. origin) -- the name of a lane without an agent
+    local o = factsOf(' ' .. origin) -- a lane's name with no agent: only facts about the origin are read
     local note = cjson.decode(text)
     if isAhead(o[FACTS.backOffUntil]) then note['until'] = tonumber(o[FACTS.backOffUntil]) end
     note.incidents, note.failures = tonumber(o[FACTS.incidents] or '0'), tonumber(o[FACTS.failures] or '0')

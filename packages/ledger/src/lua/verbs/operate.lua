@@ -6,15 +6,15 @@
 --- @include "lib/longer"
 --- @include "lib/waking"
 --[[
-  operate: an operation of an operator on one origin. Each is also written to {tag}:operations (the last 10,000).
-  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin it affects at once. `till` is an instant of
-          the ledger, within the bounds of operate.ts. Actions:
+  operate: carries out an operator's action on one origin, and records the action in {tag}:operations (the last 10,000).
+  ARGV    ARGS.operate in calls.ts, then agents: the action takes effect at once in their lanes of the origin. `till` is
+          an instant of the ledger, within the bounds of operate.ts. Actions:
           pause    nothing is started at the host before `till`           resume    ends it; pauses of other ports stay
           block    URLs end as refused until `till`                       unblock   ends it
           delay    at least `value` ms until `till`; it never shortens the delay of the rules, and may exceed the
                    maximum
           refetch  the robots.txt is fetched again before any other request
-          drop     only the entry in operations: drop-pending.ts has done the rest
+          drop     only records the action: drop-pending.ts has already ended the URLs
   Returns 'done'
   Keeps   a longer delay counts at once, also for delays that run; no lane is woken before its own due time.
 ]]
@@ -35,8 +35,8 @@ local function forLanes(act, ofOrigin)
   for i = ARG.items, #ARGV do act(ARGV[i] .. ' ' .. ofOrigin) end
 end
 
--- A pause holds for every scheme and port of the host, so it is also in the record of the host's lane. There the
--- longest of several counts.
+-- A pause holds for every scheme and port of the host, so it is also written to the record of the host's `https:`
+-- origin. If several origins of a host are paused, the longest of their pauses counts in that record.
 local host = hostOriginOf(origin)
 local function pauseHost(ends)
   if host == origin then return end
@@ -73,7 +73,7 @@ end
 --[[rule:an-operation-is-marked]] markChanged(origin) --[[end]]
 if host ~= origin then markChanged(host) end
 forLanes(wakeLane, origin)
--- A new pause may end sooner than the one that it replaces.
+-- A new pause also wakes lanes, because it may end sooner than the pause that it replaces.
 if action == 'resume' or action == 'pause' then --[[rule:a-resume-wakes-the-host]] wakeHeld() --[[end]] end
 if action == 'delay' then
   forLanes(lengthen, origin)
@@ -81,7 +81,7 @@ if action == 'delay' then
 end
 local left = call('PTTL', key)
 if left < life then
-  -- The operation does not prolong the robots state, which ends with its bodies.
+  -- A longer life of the key must not prolong the robots state, which ends with its bodies.
   if call('HEXISTS', key, FIELD.robotsState) == 1 then call('HSETNX', key, FIELD.robotsStateEnds, ms(now + left)) end
   call('PEXPIRE', key, life)
 end

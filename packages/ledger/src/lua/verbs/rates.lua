@@ -5,9 +5,10 @@
   rates: sets the least delays of agents and the policies of sites, both from one version of the fleet's configuration.
   ARGV    ARGS.rates in calls.ts: number of agents; then per agent LEAST_DELAY_ITEM, and per site POLICY_ITEM
   Returns 'written', 'kept' or 'overtaken'; and the version in force
-  Keeps   an agent that is not named keeps its least delay, because its requests may still be in flight. A policy that
-          stays keeps the instant of its change, and a dropped one is remembered for a day, so that a longer delay also
-          holds for a delay that runs. A fleet that has never had a policy stores nothing for them.
+  Keeps   an agent that is not named keeps its least delay, because its requests may still be in flight. An unchanged
+          policy keeps the instant of its last change, and a dropped policy is remembered for a day: if the change makes
+          a delay longer, delays that are already running become longer, too (owed.lua). A fleet that has never had a
+          policy stores nothing about policies.
 ]]
 if --[[rule:rates-wait-for-the-clock]] inDoubt --[[end]] then return inDoubt end
 local version, known = ARGV[ARG.version], versionIn(leastDelaysText)
@@ -20,7 +21,7 @@ local function writeLeastDelays()
   end
   local function write(agent, before, least)
     local stays = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]]
-    -- 0 for a new agent, which has made no request.
+    -- 0 for a new agent: it has made no request, so no delay of its lanes can be running.
     local changedAt = not before and 0 or stays and before.changedAt or now
     text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
   end

@@ -5,12 +5,13 @@
   reap: ends expired leases, at most 200 a call, and moves redirect targets that have waited long enough to the outbox.
   ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still
           be sending.
-  Returns started, reserved (how many of each ended), more ('1' when others may be left), then REAPED_FETCH in calls.ts
-          for each robots fetch whose fetcher is gone
-  Keeps   the URL stays first in its lane. A started lease counts an attempt, a reservation counts nothing.
+  Returns how many started leases ended, how many reservations ended, '1' if more leases or targets may be left, then
+          REAPED_FETCH in calls.ts for each robots fetch whose fetcher is gone
+  Keeps   the URL of an ended lease stays first in its lane. A started lease of a page counts as an attempt, a
+          reservation does not.
 ]]
 local BATCH = 200
-local FORGOTTEN_MS = 3600000 -- a queue is deleted this long after the latest instant that it gave to a request
+local FORGOTTEN_MS = 3600000 -- a queue is deleted this long after the latest instant that any of its requests got
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
 local index = --[[rule:every-lease-ends]] INFLIGHT --[[end]]
 local found = call('ZRANGE', index, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
@@ -33,17 +34,17 @@ local function endStarted(lane, lease)
     fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, lease[LEASE.fence]
     fetches[at + REAPED_FETCH.version] = version or '0'
     fetches[at + REAPED_FETCH.state] = stateOf(state, factsOf(lane)[FACTS.stateEnds])
-  end -- a lease of any other kind fetched no rules: its robots fetch expires
+  end -- leases of other kinds are not returned: if one was a robots fetch, the record of that fetch expires
 end
 
 for i = 1, #found do
   local lane = found[i]
   local lease = leaseOf(lane)
   if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
-    indexLease(lane, ms(lease[LEASE.ends])) -- this was the first check: the lease lasts longer
+    indexLease(lane, ms(lease[LEASE.ends])) -- only the first check was due: the lease lasts longer
   else
     endLease(lane)
-    if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude
+    if not lease then setDue(lane, now + quarantine) -- the lease was lost: its request may be in flight
     elseif isStarted(lease) then
       startedCount = startedCount + 1
       endStarted(lane, lease)
@@ -58,7 +59,7 @@ local waited = call('ZRANGE', TAG .. KEY.later, '-inf', dueTill, 'BYSCORE', 'LIM
 for i = 1, #waited do call('XADD', TAG .. KEY.outbox, '*', 'c', waited[i]) end
 if #waited > 0 then call('ZREM', TAG .. KEY.later, unpack(waited)) end
 call('ZREMRANGEBYSCORE', TAG .. KEY.changed, '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
--- Deletes queues that no request uses any more, a few at a time.
+-- Deletes queues that no request uses any more: each call checks twenty queues, chosen at random.
 local queues = call('HRANDFIELD', QUEUES, 20, 'WITHVALUES')
 for i = 1, #queues, 2 do
   if tonumber(string.match(queues[i + 1], '^[^|]*')) + FORGOTTEN_MS < now then call('HDEL', QUEUES, queues[i]) end

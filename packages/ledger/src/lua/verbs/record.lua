@@ -5,22 +5,22 @@
 --- @include "lib/longer"
 --- @include "lib/body-budget"
 --[[
-  record: a robots fetch has ended. With an answer, the origin's robots state is written and the lease of the lane that
-  fetched ends. Without one (nothing was sent, or a page or a hop whose URL is a robots.txt has ended) the state stays.
-  The origin's lanes are woken.
+  record: records the end of a robots fetch. If the fetch brought an answer, the robots state of the origin is written,
+  and the lease of the lane that fetched ends. If it brought none (nothing was sent, or a page or a hop whose URL is a
+  robots.txt has ended), the state stays. In both cases the lanes of the origin are woken.
   ARGV    ARGS.record in calls.ts, then per agent DELAY_ITEM:
           lane      the lane whose lease ends, '' for none
-          state     state-text.ts, '' when it stays; lifeMs: how long it is kept
+          state     the new robots state (state-text.ts), '' when the present one stays; lifeMs: how long it is kept
           unclaimedMs  how long state and bodies are kept if no URL of the origin is stored and no permit for it is
                     held; '0': the full time. unclaimedBy: the token for which the fetch was made
           hashes    of the bodies that the state needs, the latest first, separated by blanks
           body      the first of these (stored-body.ts), '' when it is already stored
           delayMs, elapsedMs   the delay owed by the lane, and the part of it that has passed
-          load      'normal', or a value that back-off.lua reads: a site that asks for less is left alone, whatever its
-                    answer means for the rules
+          load      'normal', or the text that back-off.lua describes: a site that asks for less is left alone, whatever
+                    its answer means for the rules
           domain    registrable domain of the origin; domainBytes, allBytes, beyondLifeMs: body-budget.lua
-          DELAY_ITEM: agent; delayMs, '' when its known delay stays; clampedFrom, the seconds as the site wrote them
-          if they were clamped, else ''
+          DELAY_ITEM: agent; delayMs, '' when the agent's recorded delay stays; clampedFrom, the crawl-delay in seconds
+          as the site wrote it, if it was clamped, else ''
   Returns 'completed', 'stale', or 'full': there is no room for the body, and nothing was changed
   Keeps   a longer delay counts at once, also for delays that run; waking never lowers a lane's own due time. The lane
           that fetched owes the longest delay known. A state ends no later than the bodies that it needs.
@@ -29,7 +29,7 @@ if inDoubt then return inDoubt end
 local lane, fence, origin = ARGV[ARG.lane], ARGV[ARG.fence], ARGV[ARG.origin]
 local key = originKey(origin)
 
--- The robots fetch in flight ends only for the lane, or the caller, under whose fence it was started.
+-- Whether the caller holds the robots fetch in flight: only the fence under which the fetch was started can end it.
 local function isOwn()
   if robotsFetchOf(origin) ~= --[[rule:record-minds-the-fence]] fence --[[end]] then return false end
   if lane == '' then return true end
@@ -41,7 +41,7 @@ if not isOwn() then
   return reply('stale')
 end
 
--- Whether an agent has URLs of the origin or a permit, or had when its state was written.
+-- Whether any agent has URLs of the origin or a permit for it, or had one when the present robots state was written.
 local function isClaimed()
   local known, ends = unpack(call('HMGET', key, FIELD.robotsState, FIELD.robotsStateEnds))
   if known and not ends then return true end
@@ -59,7 +59,7 @@ if isRecorded then
   local unclaimedMs = tonumber(ARGV[ARG.unclaimedMs])
   local isShort = unclaimedMs > 0 and not isClaimed()
   local most = isShort and unclaimedMs or longest
-  -- Only the robots fetch in flight was known (its fence and its end): its key ends with the facts recorded now.
+  -- The key has only the two fields of the robots fetch in flight, so it may expire with the facts recorded now.
   local isNew = isShort and call('HLEN', key) == 2
   local life, body = most, ARGV[ARG.body]
   for hash in string.gmatch(ARGV[ARG.hashes], '%S+') do
@@ -70,14 +70,15 @@ if isRecorded then
   call('HSET', key, FIELD.robotsState, ARGV[ARG.state])
   call('HINCRBY', key, FIELD.version, 1)
   if isNew or call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
-  -- For an unclaimed origin the end of its state is stored even if its key ends then: a permit may follow (keep.lua).
+  -- For an unclaimed origin the end of the state is stored even if the key expires at that instant: if a permit
+  -- follows, keep.lua reads this end.
   if life <= short or isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
   else call('HDEL', key, FIELD.robotsStateEnds) end
 end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
 if isRecorded then indexOpened('robots-unreachable', origin) end
 
-local before = {} -- agent → the delay recorded before this answer
+local before = {} -- agent → the delay that was recorded before this answer, ms, '' for none
 for i = ARG.items, #ARGV, DELAY_ITEM.size do
   local agent, delayMs = ARGV[i + DELAY_ITEM.agent], ARGV[i + DELAY_ITEM.delayMs]
   local clampedFrom = ARGV[i + DELAY_ITEM.clampedFrom]
@@ -98,7 +99,7 @@ if lane ~= '' then
   local sentAt = latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt])
   local ended = endedAt(ARGV[ARG.elapsedMs], sentAt)
   endLease(lane)
-  -- The request that brought the rules owes their delay, and no less than the delay known before.
+  -- The request that fetched the rules owes the delay in these rules, and no less than the delay recorded before.
   local reported = math.max(tonumber(ARGV[ARG.delayMs]),
     --[[rule:the-robots-fetch-owes-the-delay-before-it]] tonumber(before[agent] ~= '' and before[agent] or 0) --[[end]])
   local owed = owedAfter(lane, KIND.robots, lease[LEASE.fence], '', reported, lease[LEASE.leastDelayMs])
@@ -107,7 +108,7 @@ if lane ~= '' then
   if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], sentAt, ended) end
 end
 
--- A lane of the origin is woken if it was deferred, and becomes due later if its delay has grown.
+-- Makes a lane of the origin due at its own time if a gate held the lane, and due later if its delay has become longer.
 local function wake(other)
   local due = call('ZSCORE', DUE, other)
   if --[[rule:every-robots-fetch-wakes]] due --[[end]] then

@@ -5,18 +5,18 @@
 --- @include "lib/turns"
 --- @include "lib/waking"
 --[[
-  reserve: claims lanes that are due, or says how long to wait.
+  reserve: reserves lanes that are due, or returns how long to wait.
   ARGV    ARGS.reserve in calls.ts. If a lane is named, only that lane is reserved, due or not, whatever gate holds it:
-          an operator drops its pending URLs.
-  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to try again,
-          '' when nothing is pending. Facts are FACT in calls.ts, and CLOSED_FACT when one of those is not ''; `joined`
-          joins the locals that have these names.
-  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over, and is
-          then dropped here. A call gathers URLs up to MOST_BYTES, and those of at least one lane; the other lanes stay
-          due, which `more` reports.
+          an operator drops the pending URLs of that lane.
+  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why no lane was reserved, and in how many
+          ms to try again, '' when the time is unknown or nothing is pending. Facts are FACT in calls.ts, followed by
+          CLOSED_FACT if one of the values of CLOSED_FACT is set. `FACT.joined` joins the locals named like its parts.
+  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over; then
+          reserve drops it. A call returns the URLs of at least one lane, and stops once they have MOST_BYTES; the
+          remaining lanes stay due, and `more` is '1'.
 ]]
-local MOST_READ_AHEAD = 2000 -- lanes that are not due yet, including those without URLs
-local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
+local MOST_READ_AHEAD = 2000 -- most lanes read that are not due yet, including lanes without URLs
+local MOST_BYTES = 1048576 -- of URLs in a reply: 200 lanes with 50 URLs of 4 KB would be 40 MB, too slow
 local isHold = --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]]
 if isHold then return reply('startup-hold', ms(holdUntil - now)) end
 wakeLanes()
@@ -30,9 +30,10 @@ if limit <= 0 then return reply('slots-full', '') end
 local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])
 local namedLane, namedList = ARGV[ARG.lane], ARGV[ARG.list]
 local isNamed = namedLane ~= ''
--- dueLater: place in lanes → instant at which it is due, as text, for lanes that are not due yet.
+-- dueLater: place of a lane in `lanes` → instant at which the lane is due, as text; only for lanes that are not yet
+-- due.
 local lanes, dueLater = {}, {}
-local isFull = false -- whether other lanes may be due
+local isFull = false -- whether more lanes may be due than `lanes` has
 local function gatherDue()
   -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
   lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
@@ -117,7 +118,7 @@ for i = 1, #lanes do
     if list ~= chosen then attempts = '' end
     list = chosen; urls = urlsOf(list, lane)
   elseif namedList ~= '' then
-    if list ~= namedList then attempts = '' end -- the attempts were made for the first URL of the other list
+    if list ~= namedList then attempts = '' end -- `attempts` belongs to the first URL of another list
     list = namedList; urls = urlsOf(list, lane)
   elseif --[[rule:a-tried-url-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
   else
@@ -146,11 +147,11 @@ for i = 1, #lanes do
     closedUntil = closedUntil or 0
   end
   local isBlocked = o and isAhead(o[FACTS.blockedUntil])
-  -- A lane that is due when its gate opens is not reserved ahead: the gateway would defer it again and again.
+  -- A lane whose gate opens no sooner than the lane is due is not reserved: the gateway would defer it again and again.
   local isClosed = gate and --[[rule:reserve-minds-closed-gates]] closedUntil > now and closedUntil >= due --[[end]]
   local isHeld = #urls > 0 and isClosed and not isBlocked and not isNamed
-  -- A URL that has expired ends now, in any list and behind any gate, also one that only the gateway checks (the memory
-  -- names it): the gateway would defer the lane again and again.
+  -- A URL that has expired ends now, in whichever list it is, and whichever gate holds the lane. Some gates are checked
+  -- only by the gateway; `heldBy` names such a gate. Otherwise the gateway would defer the lane again and again.
   local wasHeld = others ~= '' and heldBy ~= '' and #urls > 0 and not isNamed
   local expires, listOfIt
   if isHeld or --[[rule:what-expired-in-another-list-ends-first]] wasHeld --[[end]] then
@@ -160,7 +161,7 @@ for i = 1, #lanes do
   if isExpired and (isHeld or list ~= listOfIt) then
     isHeld = false
     if list ~= listOfIt then attempts, list = '', listOfIt end
-    urls = { firstIn(lane, list) } -- the URLs behind it wait
+    urls = { firstIn(lane, list) } -- the URLs behind the expired one wait
   end
   local urlCount = #urls
   if urlCount == 0 then
@@ -211,5 +212,5 @@ if #gone > 0 then call('ZREM', DUE, unpack(gone)) end
 local isAny = #indexed > 0
 if isAny then call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', latestFence)) end
 flush()
-if not isAny then return nothingDue() end -- only empty or closed lanes, which an immediate retry would find again
+if not isAny then return nothingDue() end -- all lanes are empty or closed: no immediate retry
 return out

@@ -4,13 +4,14 @@
 --[[
   resolve: ends or keeps a lease under which no exchange took place, and writes outcomes of URLs that leave without one.
   ARGV    per lane RESOLUTION in calls.ts, then its items of LEAVING. `next` is
-          keep      the reservation goes on: an order follows
-          pool      the same: an order for a worker of a pool follows, which takes no slot of the fetchers
-          release   the lane is due at its own time; also ends a secondary lease that was not used
-          unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so
-                    the lane is due again no sooner than after a request. No attempt is counted.
-          defer     the lane is not due before `till`; `gate` holds it. The gates `share` and `pool` may hold only the
-                    crawl of this URL: a lane that also has URLs of others is due soon, for their turns
+          keep      the reservation goes on: an order for a fetcher follows
+          pool      the reservation goes on: an order for a worker of a pool follows, which takes no slot of a fetcher
+          release   ends a reservation, or a secondary lease that was not used: the lane is due at its own time
+          unused    ends a started lease under which nothing was sent. The origin has seen a connection, so the lane is
+                    due again no sooner than after a request. No attempt is counted.
+          defer     ends a reservation, and `gate` holds the lane until `till`. The gates `share` and `pool` may hold
+                    only the crawl of the reserved URL: if the lane also has URLs of other crawls, the lane is due soon,
+                    so that these crawls have their turns
   Returns per lane 'completed' or 'stale'
   Keeps   a lease that is not the caller's, or is not in the required state (lease-life.ts), changes nothing, and the
           call is counted as stale.
@@ -29,8 +30,9 @@ local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused
 
 local OF_ONE_CRAWL = { [GATE.share] = true, [GATE.pool] = true }
 local MOST_READ, SOON_MS, LATER = 20, 100, 0.1
--- The turn of one crawl has ended without a request: it moves behind the others, whose turns come soon. If the previous
--- turn had no request either, all may be held: the lane is read less and less often, as its `till` grows.
+-- When a lane is due again after the turn of one of its crawls has ended without a request. That crawl moves behind the
+-- lane's other crawls, whose turns come soon. If the previous turn also ended without a request, all crawls of the lane
+-- may be held: then the lane is read less often, the further ahead `till` is.
 local function tillNextTurn(lane, crawl, till, gate)
   local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_READ - 1, 'WITHSCORES')
   local last
@@ -45,10 +47,10 @@ end
 
 local function defer(lane, lease, till, gate)
   local notBefore = lease[LEASE.notBefore]
-  -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, but not this one.
+  -- If the robots fetch has ended since the reservation, its end woke the lanes of the origin, but not a reserved lane.
   local isOfFetch = gate == GATE.robotsInFlight
   local isWoken = isOfFetch and not robotsFetchOf(originOf(lane))
-  -- Another gate may have opened or closed since the reservation: the lane is judged again.
+  -- If a gate may have opened or closed since the reservation, the lane is due and judged again.
   local isOld = not isOfFetch and hasChanged(lane, lease[LEASE.fence])
   if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] isWoken --[[end]]
     or --[[rule:a-change-since-the-reservation-is-judged-anew]] isOld --[[end]] then
@@ -60,8 +62,7 @@ local function defer(lane, lease, till, gate)
   end
   makeDue(lane, notBefore, till, gate)
 end
--- Nothing was sent, but the origin has seen a connection: every lane of the request is due no sooner than after a
--- request.
+-- Nothing was sent, but the origin has seen a connection: the lane is due no sooner than after a request.
 local function endUnused(lane, lease)
   local owed = owedBy(lane, lease)
   setEnded(lane, now, owed, lease[LEASE.of])

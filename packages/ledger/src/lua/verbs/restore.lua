@@ -3,15 +3,17 @@
 --- @include "lib/owed"
 --- @include "lib/back-off"
 --[[
-  restore: repeats ends of exchanges that a process has reported within the last hold: Redis may have lost them.
+  restore: writes ends of exchanges again that a process has reported within the last `holdMs`, because Redis may have
+  lost them.
   ARGV    ARGS.restore in calls.ts, then per lane RESTORE_ITEM: endedAt, an instant of the ledger; delayMs, the delay
-          owed at least; load, as complete has it
+          owed at least; load, as in an item of complete
   Returns nothing
-  Keeps   nothing opens earlier. A request in flight owes its own delay when its lease ends. A repeated call changes
-          nothing, except that a first failure after good answers may count twice.
+  Keeps   no lane opens earlier than before the call. A lane with a request in flight is left alone: that request owes a
+          delay of its own when its lease ends. A repeated call changes nothing, except that a first failure after good
+          answers may count twice.
 ]]
 if inDoubt then return inDoubt end
-local NO_FENCE = '0' -- for a lease of which nothing is known: the recorded facts about the origin then count
+local NO_FENCE = '0' -- the fence of an unknown lease, older than any change: the recorded facts about the origin count
 local function close(lane, opens)
   local lease = leaseOf(lane)
   if lease then
@@ -32,7 +34,7 @@ for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local known = endedOf(lane)
   local isLater = --[[rule:the-latest-end-is-remembered]] not known or known < ended --[[end]]
   local isOwed = --[[rule:a-restored-end-is-owed]] ended + owed > now --[[end]]
-  -- The end of a lane that is idle and not due would never be deleted.
+  -- No end is stored for a lane without running delay, stored end, lease or URLs: nothing would ever delete that end.
   local isInUse = isOwed or known or leaseOf(lane) or hasWork(lane)
   if isLater and isInUse then setEnded(lane, ended, owed, '') end
   if isOwed then close(lane, ended + owed) end

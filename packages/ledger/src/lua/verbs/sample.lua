@@ -8,7 +8,7 @@ local key = TAG .. KEY.ring
 local latest = call('LINDEX', key, 0)
 if latest then
   local at = cjson.decode(latest).at
-  -- If the clock was set back, a new ring begins.
+  -- If the clock was set back behind the latest sample, a new ring begins.
   if at > now then call('DEL', key) elseif now - at < KEPT.sampleMs then return reply('early') end
 end
 local counts, kept = call('HGETALL', COUNTS), {}

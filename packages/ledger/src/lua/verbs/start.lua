@@ -2,18 +2,19 @@
 --[[
   start: turns reservations into leases, right before the first byte is sent. From then on the delay is owed.
   ARGV    ARGS.start in calls.ts, then per order START_ITEM. The kind is page, robots, or robots-page (a page whose URL
-          is a robots.txt). paceLane is a lane that shares its pace with this one, or ''.
+          is a robots.txt). paceLane is the pace lane that the request also needs, or ''.
   Returns per order START_ANSWER, its parts joined by '|':
           granted: the request may be sent after waitMs; with fence and delay of the pace lane's lease
           early: try again after waitMs; the reservation stays
           stale: the lease is not the caller's
-          or the gate that is closed; `delay` if the delay has become longer since the reservation
-  Keeps   a refused order has released its lane, unless the lease was not its own. One robots fetch of an origin at a
-          time. A lane and its pace lane are started together or not at all. A lane that is due within aheadMs is
-          granted: the caller waits.
+          or the name of the gate that is closed; `delay` if the delay has become longer since the reservation
+  Keeps   after a refusal with a gate's name, the lane of the order is released. At most one robots fetch of an origin
+          is in flight. A lane and its pace lane are started together or not at all. A lane that is due within aheadMs
+          is granted: the caller waits until the lane is due.
 ]]
 local leaseMs, ahead = tonumber(ARGV[ARG.leaseMs]), tonumber(ARGV[ARG.aheadMs])
--- A lease does not end before its reservation would have: reap checks it in inflight at that instant, and again later.
+-- A lease never ends before its reservation would have ended: its entry in `inflight` stays, so reap checks the lease
+-- when the reservation would end, and a second time when the lease ends.
 local lanes, paceLanes, allLanes = {}, {}, {}
 for i = ARG.items, #ARGV, START_ITEM.size do
   local n, lane, paceLane = #lanes + 1, ARGV[i + START_ITEM.lane], ARGV[i + START_ITEM.paceLane]
@@ -27,7 +28,8 @@ if lostAt > 0 then readEnded(allLanes) end
 
 local request = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- reused for the pace lane of each order
 
--- Releases the lane of a refused order: a gate that waits holds it; after any other refusal it is due at its own time.
+-- Releases the lane of a refused order. A gate that opens at a known time holds the lane until then; after any other
+-- refusal the lane is due at its own time.
 local function refuse(lane, opens, gate, till)
   endLease(lane)
   local isJudgedAgain = gate == GATE.blocked or gate == GATE.rulesChanged or gate == GATE.refetch

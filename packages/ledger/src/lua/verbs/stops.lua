@@ -1,12 +1,12 @@
 --- @include "lib/record"
 --- @include "lib/waking"
 --[[
-  stops: sets the emergency stops of this partition, all at once.
+  stops: replaces all emergency stops of this partition.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
           expected    the version of the record from which this one was made, '' for any earlier one
-          version     of this record; everything: when the stop of everything ends, '0' when there is none
-          record      all of them as JSON
-          Ends are instants of the clock of Redis, or STOPS.never.
+          version     of this record; everything: when the stop of everything ends, '0' for no such stop
+          record      all stops as JSON
+          The ends of stops are instants of the clock of Redis, or STOPS.never.
   Returns 'written', 'kept' or 'overtaken' (lib/record.lua); and the version in force
 ]]
 if --[[rule:stops-wait-for-the-clock]] inDoubt --[[end]] then return inDoubt end

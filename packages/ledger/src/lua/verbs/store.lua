@@ -1,28 +1,30 @@
 --- @include "lib/lane"
 --[[
-  store: stores URLs in their lanes, and outcomes that are already known in the stream. A second call changes nothing.
+  store: stores a chunk of URLs in their lanes, and outcomes of other URLs in the stream. A mark records that a chunk is
+  stored: a second call with a marked chunk changes nothing.
   ARGV    ARGS.store in calls.ts:
-          markBy     'key': the mark is a separate key; '': there is none; any other text is the token under which the
-                     caller holds the lock of the BullMQ job that brought the chunk: the mark is a field of that job and
-                     ends with it
+          markBy     'key': the mark is a separate key; '': there is no mark; any other text is the token under which
+                     the caller holds the lock of the BullMQ job that brought the chunk: then the mark is a field of
+                     that job, and ends with the job
           markName   job or key;  chunk: its number;  markLifeMs: life of marks that are keys
           beyondMs   how long the chunk is remembered after its job has ended, '0' for not at all: a frontier that did
                      not learn that its job was accepted adds it again under the same name
-          singles    number of lanes that get one plain URL; per lane SINGLE. Plain: in list q, under an id that a
-                     gateway has assigned and that is never looked up
+          singles    number of lanes that get one plain URL; then per lane SINGLE. A plain URL goes to list q, under an
+                     id that a gateway has assigned and that is never looked up
           then the number of other lanes, and per lane GROUP, followed by
             if form is a list   plain URLs of that list
-            if form is '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
+            if form is '*'      per URL URL_ITEM, all of one crawl; its bucket is '' when the id is not looked up
           A lane occurs once for each crawl from which it gets URLs; lists are named as in LIST in layout.ts. For a
-          crawl other than the default one, GROUP has the registrable domain of the lane's host, and how many of its
-          URLs the other partitions took in.
+          crawl other than the default one, GROUP has the registrable domain of the lane's host, and how many URLs of
+          that domain the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
-  Returns stored, absorbed, outcomes; or 'full', then in groups of three a lane's place (from 1), the room left, and the
-          reason of the outcomes of the excess. Nothing was written then; the caller turns the excess into outcomes, and
-          calls again. Or 'outcomes-full', with nothing written: a crawl that would get an outcome has outcomesLimit
-          unread ones.
-  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds longer
-          is read when its new first URL expires, and no sooner than at its own due time.
+  Returns the numbers of URLs stored, of items absorbed and of outcomes written;
+          or 'full', then in groups of three: a lane's place (from 1), the room left in it, and the reason for the
+          outcomes of the URLs beyond that room. Nothing is written in this case: the caller turns these URLs into
+          outcomes, and calls again;
+          or 'outcomes-full', with nothing written, if a crawl that would get an outcome has outcomesLimit unread ones
+  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. If a gate holds a lane beyond
+          the expiry of a new first URL, the lane is read at that expiry, but no sooner than at its own due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
 local isJob, hasMark = markBy ~= '' and markBy ~= 'key', markBy ~= ''
@@ -30,16 +32,16 @@ local markKey = TAG .. (isJob and KEY.candidateJob or KEY.mark) .. ARGV[ARG.mark
 local markField = 'parked:' .. ARGV[ARG.chunk]
 local beyond = ARGV[ARG.beyondMs] ~= '0' and TAG .. KEY.mark .. ARGV[ARG.markName] .. ':' .. ARGV[ARG.chunk]
 -- A caller that was frozen and has lost the lock must neither store nor mark anything: another gateway has the job or
--- has finished it, and a job of the same name may be a later one. The caller cannot complete the job either.
+-- has finished the job, and a job of the same name may be a new one. The caller cannot complete the job either.
 if (isJob and --[[rule:only-the-job-s-holder-stores]] call('GET', markKey .. ':lock') ~= markBy --[[end]])
   or --[[rule:a-chunk-is-stored-once]] (hasMark and call('HEXISTS', markKey, markField) == 1) --[[end]]
   or (beyond and call('EXISTS', beyond) == 1) then
   return reply('0', 'again', '0')
 end
 
--- Lane by lane: name, form, number of URLs, place of the first.
+-- Four values per lane: its name, its form, its number of URLs, and the place of its first URL in ARGV.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- lane → '@' and its domain; place → URLs taken in elsewhere
+local domains, elsewhere = {}, {} -- lane → '@' and its domain; number of the lane → URLs that other partitions took in
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
@@ -57,16 +59,17 @@ end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
--- For crawls with limits: crawl → its URLs in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
+-- For crawls with limits, the URLs of this call that are within the limits so far: crawl → number; 'crawl host' →
+-- number for the host; 'crawl @domain' → number for the domain. nil while no crawl with limits was found.
 local coming
-local today -- the day by the clock of Redis; known when `coming` is set
+local today -- the current day (since 1970, by the clock of Redis); set together with `coming`
 local function takenOf(crawl, name) return tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, name) or '0') end
 for g = 1, #names do
   local lane, n, list = names[g], sizes[g], forms[g]
   if list == '*' then list = ARGV[places[g] + URL_ITEM.list] end
   local length, room, what = 0, limit, 'lane-full'
   if #list > 1 then
-    -- The limit applies to each crawl in the lane: otherwise a large crawl would keep the others out.
+    -- The limit of a lane applies to each crawl separately: otherwise a large crawl would keep other crawls out.
     local crawl = crawlOf(list)
     length = call('LLEN', listKey(listOf(LIST.high, crawl), lane))
       + call('LLEN', listKey(listOf(LIST.normal, crawl), lane))
@@ -100,7 +103,7 @@ for g = 1, #names do
   end
 end
 if #full > nothingFull then return full end
--- Intake adds no outcomes to a crawl whose outcomes are not read.
+-- No outcomes are added to a crawl that already has `outcomesLimit` unread outcomes.
 local hasRoom, outcomesLimit = {}, tonumber(ARGV[ARG.outcomesLimit])
 for k = at, #ARGV, OUTCOME_ITEM.size do
   local crawl = ARGV[k + OUTCOME_ITEM.crawl]
@@ -119,13 +122,13 @@ local function isNew(bucket, number)
     or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
 end
 local function registerCrawl(crawl)
-  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named the crawl before
+  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a consumer group may already have registered it
   if hasCrawls then return end
   hasCrawls = true
   call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
 end
 local stored, absorbed, outcomes = 0, 0, 0
-local idle, newFirst = {}, {} -- lanes in which a list was empty, and the first URL of that list
+local idle, newFirst = {}, {} -- lanes in which an empty list got URLs; and the new first URL of each such list
 local function append(lane, list, n, url, ...)
   stored = stored + n
   if list == LIST.normal then
@@ -140,7 +143,7 @@ local function append(lane, list, n, url, ...)
     end
   else
     if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
-      -- The first URL of another crawl: from now on crawls take turns in this lane.
+      -- From the first URL of a crawl other than the default one on, crawls take turns in this lane.
       if #list > 1 and --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then
         call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default)
       end
@@ -189,7 +192,7 @@ for g = 1, #names do
     end
   end
 end
--- A lane that was empty may be in no set, or still in `due` while its last delay runs, which NX leaves unchanged.
+-- A lane that was empty is in no set, or is still in `due` while its last delay runs. NX keeps such a due time.
 if #idle > 0 then
   local leased = call('HMGET', LEASES, unpack(idle))
   local added, instant = {}, ms(now)
@@ -204,7 +207,7 @@ if #idle > 0 then
     if fresh > 0 and (not first or tonumber(first) > now) then call('PUBLISH', TAG .. KEY.wake, ms(now)) end
   end
   for i = 1, #idle do
-    if memories[idle[i]] then capAtExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane that a gate holds has a memory
+    if memories[idle[i]] then capAtExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane without memory is not held
   end
 end
 for k = at, #ARGV, OUTCOME_ITEM.size do

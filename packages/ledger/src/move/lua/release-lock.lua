@@ -1,5 +1,5 @@
 --[[
-  release-lock: the change has ended.
+  release-lock: releases the lock of a change (take-lock.lua) that has ended.
 
   KEYS[1]  the lock
   ARGV     change: the caller's number

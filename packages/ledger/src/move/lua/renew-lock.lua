@@ -1,5 +1,5 @@
 --[[
-  renew-lock: extends the lock while the change goes on.
+  renew-lock: extends the lock of a change (take-lock.lua) while the change goes on.
 
   KEYS     as take-lock
   ARGV     change: the caller's number;  lifeMs: as take-lock

@@ -1,9 +1,9 @@
 --[[
-  take-partition: from here on this change may write in the partition, and no earlier one.
+  take-partition: from now on only this change of the whole ledger may write in the partition, and no earlier change.
 
   KEYS     as guard
-  ARGV     change: the caller's number;  gate: `2>6` closes the partition to every process that knows another
-           number; '' leaves it open
+  ARGV     change: the caller's number;  gate: a text such as `2>6` in place of the number of partitions, which
+           closes the partition to every process that knows a number; '' leaves the partition open
   Returns  the error OVERTAKEN when the same or a later change has taken the partition
 ]]
 local taken = tonumber(redis.call('HGET', KEYS[1], EPOCH.change) or '0')

@@ -1,6 +1,6 @@
 --- @include "lib/guard"
 --[[
-  write: runs commands of Redis in one step, in order.
+  write: runs the given commands of Redis in one step, in order.
 
   KEYS     as guard
   ARGV     per command: its number of words, then the words, with keys in full

@@ -9,12 +9,12 @@ local function named(row)
   return one
 end
 local function groupsOf(stream) return call('EXISTS', stream) == 1 and call('XINFO', 'GROUPS', stream) or {} end
--- The oldest entry that a group has not acknowledged, '' when there is none; the number of entries not yet delivered to
--- it; and 1 if that number is a lower bound, else 0.
+-- The oldest entry that a group has not acknowledged, '' when there is none; the lag, which is the number of entries
+-- not yet delivered to the group; and 1 if this number is a lower bound, else 0.
 local function unread(stream, group)
   local after = '(' .. group['last-delivered-id']
   local lag, isLeast = group.lag, 0
-  if not lag then -- Redis does not know the lag after entries were deleted
+  if not lag then -- after entries were deleted, Redis reports no lag
     lag = #call('XRANGE', stream, after, '+', 'COUNT', READERS.counted + 1)
     if lag > READERS.counted then lag, isLeast = READERS.counted, 1 end
   end

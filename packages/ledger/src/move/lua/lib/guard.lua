@@ -1,6 +1,6 @@
 --[[
-  guard: every write of a change of the whole ledger begins with this, so a change that was frozen and overtaken
-  writes nothing.
+  guard: the beginning of every script that writes for a change of the whole ledger. A change that was frozen while
+  another change began writes nothing.
 
   KEYS[1]  {tag}:epoch         its field EPOCH.change has the number of the change that may write in this partition
   KEYS[2]  {tag}:of:change     never exists: Redis refuses the call while the slot is half moved (KEY.partitions)

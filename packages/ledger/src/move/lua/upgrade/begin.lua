@@ -1,10 +1,11 @@
 --- @include "lib/upgrade"
 --[[
-  begin: closes the partition to both versions.
+  begin: closes the partition to processes of the earlier and of the new layout.
 
   KEYS     as guard
   ARGV     the layouts that can be upgraded
-  Returns  how far the partition is: 'closed', 'switched', 'unused' (it was never called), or its other layout
+  Returns  how far the partition is: 'closed', 'switched' or 'unused' (it was never called); or, if the partition cannot
+           be upgraded, its layout
 ]]
 if isOfNow then return 'switched' end
 if not layout and call('HEXISTS', KEYS[1], EPOCH.run) == 0 then return 'unused' end

@@ -1,7 +1,7 @@
 --- @include "lib/upgrade"
 --[[
-  hold-lanes: adds lanes that a pause holds to those that are woken together when a pause ends (lib/waking.lua of the
-  ledger); one call handles some lanes.
+  hold-lanes: adds lanes that a pause holds to the set of lanes that are woken together when any pause ends
+  (lib/waking.lua of the ledger). One call reads some of the lanes.
 
   KEYS     as guard
   ARGV     as put-leases

@@ -1,7 +1,8 @@
 --- @include "lib/upgrade"
 --[[
-  put-leases: writes some leases in their present form. The earlier form has neither `of` nor `requestAt` (of a
-  secondary lease, that is its `notBefore`), and the ends of secondary leases are in a set.
+  put-leases: writes some of the leases in their present form. The earlier form has neither `of` nor `requestAt`; for a
+  secondary lease, `requestAt` is its earlier `notBefore`. Before the upgrade, the ends of secondary leases are in a
+  sorted set.
 
   KEYS     as guard
   ARGV     cursor: of HSCAN;  count: how many leases a call handles

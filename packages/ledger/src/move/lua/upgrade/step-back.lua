@@ -1,6 +1,6 @@
 --- @include "lib/upgrade"
 --[[
-  step-back: reopens the partition to the earlier version.
+  step-back: gives up an upgrade: reopens the partition with its earlier layout.
 
   KEYS     as guard
   Returns  the error OVERTAKEN when the partition is not being upgraded

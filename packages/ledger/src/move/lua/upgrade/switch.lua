@@ -1,7 +1,7 @@
 --- @include "lib/upgrade"
 --[[
-  switch: gives the partition its new layout and records the instant. Least delays have a new form: they are deleted,
-  and gateways write them again.
+  switch: gives the partition its new layout, and records when. Least delays have a new form in this layout, so the
+  stored ones are deleted; gateways write them again.
 
   KEYS     as guard
   Returns  the error OVERTAKEN when the partition is not being upgraded
@@ -17,7 +17,7 @@ local function replace(key, by)
 end
 replace(TAG .. KEY.leases, NEXT_LEASES)
 call('SUNIONSTORE', TAG .. KEY.heldByPolicy, TAG .. KEY.heldByPolicy, NEXT_HELD)
--- Secondary leases were not in `inflight` before; they and orders of pools take no slot of a fetcher.
+-- In the earlier layout, secondary leases were not in `inflight`. They and orders of pools take no slot of a fetcher.
 local inFlight, secondary, pooled = TAG .. KEY.inFlight, TAG .. 'secondary', TAG .. 'pooled'
 for _, lane in ipairs(call('ZRANGE', secondary, 0, -1)) do call('SADD', pooled, lane) end
 replace(TAG .. KEY.slotless, pooled)

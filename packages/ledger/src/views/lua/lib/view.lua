@@ -2,14 +2,14 @@
 --- @include "lib/lease"
 --- @include "lib/origin"
 --[[
-  view: a lane and an origin in the form of the views. These verbs only read, and every part is O(1), O(log n) or
-  bounded. A lane is LANE_ROW in calls.ts. An origin is a number of texts, and then that many alternating field names
-  and values.
+  view: adds lanes and origins to the reply of a view. The verbs of views only read, and every part of them is O(1),
+  O(log n) or bounded. A lane in a reply is LANE_ROW in calls.ts. An origin in a reply is a number of texts, and then
+  that many texts: alternating field names and values.
 ]]
-local MOST_CRAWLS = 100 -- crawls of one lane that are counted
+local MOST_CRAWLS = 100 -- most crawls of one lane whose URLs are counted
 local out = reply()
 
--- Whether the host of an origin is `name` or below it.
+-- Whether the host of an origin is `name` or a name below `name`.
 local function isBelow(origin, name)
   local host = hostOf(origin)
   return host ~= nil and (host == name or string.sub(host, -#name - 1) == '.' .. name)
@@ -28,7 +28,7 @@ local function showOrigin(origin)
   for _, value in ipairs(fields) do out[#out + 1] = value end
 end
 
--- Every gate that keeps a page of a lane from being requested, and until when: `gate instant gate instant …`.
+-- All gates that keep a lane's pages from being requested, and until when, as text: `gate instant gate instant …`.
 local function closedGatesOf(lane, list)
   local o = factsOf(lane)
   local closed = GATES.pageGrantEach(lane, o, versionOf(o), '', '', list)
@@ -56,7 +56,7 @@ local function showLane(lane)
   local at = #out
   out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(pending)
   local due = call('ZSCORE', DUE, lane)
-  if due and tonumber(due) < 0 then due = ms(now) end -- the lane is in the line of due lanes (line.lua)
+  if due and tonumber(due) < 0 then due = ms(now) end -- a place in the line of due lanes (line.lua) is no instant
   out[at + LANE_ROW.due] = due or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
   -- heldBy counts only while the lane has an ownDue: waking a lane removes ownDue, and leaves heldBy.

@@ -1,6 +1,7 @@
 --- @include "lib/view"
 --[[
-  scan-lanes: lanes with URLs whose host is in a domain, in no order; one call reads about five thousand lanes.
+  scan-lanes: returns lanes with a record (lane.lua) whose host is in a domain, in no order; one call reads about five
+  thousand lanes.
   ARGV    ARGS['scan-lanes'] in calls.ts. `cursor` is that of HSCAN; `name` a host. The first `skip` lanes found with
           this cursor are left out, and at most `limit` are shown.
   Returns cursor and skip of the next call, '0' and '0' at the end; the number of steps (about a thousand lanes each)
@@ -8,7 +9,7 @@
 ]]
 local STEPS = 5
 local cursor, skip, name, most = ARGV[ARG.cursor], tonumber(ARGV[ARG.skip]), ARGV[ARG.name], tonumber(ARGV[ARG.limit])
--- Redis compares names faster than a script does; the script checks the remaining ones exactly.
+-- MATCH leaves out most lanes, faster than a script could; the script checks the names of the remaining lanes exactly.
 local pattern = '*' .. string.gsub(name, '[%[%]%*%?\\]', '\\%0') .. '*'
 local found, places, steps = {}, {}, 0
 repeat

@@ -1,10 +1,10 @@
 --- @include "lib/view"
 --[[
-  view-closed: origins that a gate holds, in the order in which they open, each with its lanes.
+  view-closed: returns origins that a gate holds, in the order in which the gate opens for them, each with its lanes.
   ARGV    ARGS['view-closed'] in calls.ts, then agents. The first `skip` origins are left out, at most `limit` (≤ 200)
-          are read; `domain`: only that host and those below it, '' for all.
-  Returns how many were read; then per origin its place among these, its name, the origin, and a lane per agent
-          (lib/view.lua)
+          are read; `domain`: only the host of this name and hosts below it are shown, '' for all.
+  Returns how many origins were read; then per origin shown its place among the origins read, its name, the origin,
+          and a lane per agent (lib/view.lua)
 ]]
 local domain = ARGV[ARG.domain]
 local key, most = TAG .. KEY.closedIndex .. ARGV[ARG.gate], math.min(tonumber(ARGV[ARG.limit]), 200)

@@ -1,6 +1,6 @@
 --- @include "lib/view"
 --[[
-  view-lanes: lanes in the order of the sets that hold them, each with its origin.
+  view-lanes: returns lanes by due time or by the check of their lease, each with its origin.
   ARGV    ARGS['view-lanes'] in calls.ts. order is soonest or latest (lanes without a lease, by due time) or in-flight
           (lanes with a lease, by the instant at which reap checks it); the first `skip` in that order are left out, and
           at most `limit` (≤ 200) are shown.

@@ -1,6 +1,6 @@
 --- @include "lib/view"
 --[[
-  view-origin: one origin, and its lane of each agent.
+  view-origin: returns one origin, and the origin's lane of each agent.
   ARGV    ARGS['view-origin'] in calls.ts, then agents
   Returns the origin, then per agent a lane (lib/view.lua)
 ]]

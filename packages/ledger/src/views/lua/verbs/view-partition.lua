@@ -1,6 +1,6 @@
 --- @include "lib/due"
 --[[
-  view-partition: the partition as a whole, in parts that are O(1) or O(log n).
+  view-partition: returns numbers about the whole partition; to read each of them costs O(1) or O(log n).
   Returns PARTITION_ROW in calls.ts, then alternating names and values of its counts
 ]]
 local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
