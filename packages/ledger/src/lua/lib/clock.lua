@@ -8,7 +8,7 @@
 -- smaller step back the ledger's time stands still until TIME has caught up.
 local STEP_MS = 1000
 local DAY_MS = 86400000
-local DOUBT_MS = 2000 -- how long a doubt lasts: meanwhile each running process calls and reports its own time
+local DOUBT_MS = 2000 -- how long a doubt lasts: long enough for each running process to make a call
 local now, shift, holdUntil
 local inDoubt -- the error reply of verbs that write an instant while the time is uncertain; otherwise false or nil
 

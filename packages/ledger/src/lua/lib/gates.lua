@@ -33,7 +33,7 @@
 
 local CHANGES_KEPT_MS = 60000 -- how long {tag}:changed keeps a change; for older fences, any change is possible
 
--- The facts about the origin of a lane (FACTS in layout.ts); each call reads them once.
+-- The facts about the origin of a lane (FACTS in layout.ts), read once in each call of the script.
 local facts = {}
 local function factsOf(lane)
   local known = facts[lane]
@@ -53,12 +53,12 @@ local function whetherOpen(lane)
   return unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agent, FIELD.robotsState, FIELD.version))
 end
 
--- Up to `hasChanged`: whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are
--- whole numbers as text, and are compared as text: converting them to numbers costs more.
+-- The code down to `hasChanged` finds whether a gate or a delay of an origin may have changed since a fence was handed
+-- out. Fences are whole numbers as text, and are compared as text: converting them to numbers costs more.
 local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), '99999999999999999999'
-local changes = {} -- origin → the latest fence when one of its gates or delays last changed; false for no change
+local changes = {} -- origin → newest fence before the last change of its gates or delays; false for no change
 local changesOf = {} -- lanes whose origins' changes are read with one command, when the first such change is needed
-local latestChange -- the greatest of these fences over all origins, at least OLDEST; nil if not yet read
+local latestChange -- newest fence before the last change of any origin, at least OLDEST; nil if not yet read
 local function readChanges(lanes)
   if #lanes == 0 then return end
   local origins = {}

@@ -118,7 +118,7 @@ local function nextInLine(limit, aheadMs)
       return turns[one] < turns[other]
     end)
     lanes = { unpack(lanes, 1, limit) }
-    ends, taken = endsBefore, takenBefore -- takes back all these turns: lanes beyond the limit have none
+    ends, taken = endsBefore, takenBefore -- takes these turns back, for lanes beyond the limit get none
   end
   local dueLater = {}
   for i = 1, #lanes do

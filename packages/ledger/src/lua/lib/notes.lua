@@ -11,7 +11,7 @@ local function addNote(origin, text)
   call('ZADD', TAG .. KEY.noted, ms(now), origin)
 end
 
--- If more than KEPT.origins origins have notes, removes all notes of the origins with the oldest latest notes.
+-- If more than KEPT.origins origins have notes, removes all notes of those origins whose latest note is oldest.
 local function boundNotes()
   local key = TAG .. KEY.noted
   local beyond = call('ZCARD', key) - KEPT.origins

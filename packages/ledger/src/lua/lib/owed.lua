@@ -109,7 +109,8 @@ local function changedAt(lane)
 end
 
 -- When a lane opens that is due at `due`. The lane opens later than `due` if its running delay has become longer since
--- the delay began, or if Redis has lost the end of its last exchange. A shorter delay counts from the next request on.
+-- the delay began, or if Redis has lost the end of the lane's last exchange. A shorter delay counts from the next
+-- request on.
 local function opensAt(lane, due)
   local changed = changedAt(lane)
   if --[[rule:a-raise-counts-while-a-delay-runs]] changed == 0 --[[end]] and lostAt == 0 then return due end

@@ -12,7 +12,7 @@
 -- The longest time until a waiting request tries again, ms: a URL that waits must be able to end by its own expiry.
 local LONGEST_WAIT_MS = 3600000
 local LEAST_STEP_MS = 50
-local LEAST_GRACE_MS = 250 -- a request that is late by more than this, and by more than one step, has lost its place
+local LEAST_GRACE_MS = 250 -- a request that is late by more than this, and more than one step, loses its place
 local MOST_WAITING = 32 -- most places in a queue; further requests get an instant to try again, but no place
 local isByTurn -- whether the queue of the current request was sorted by turns (permit-turns.lua)
 local dueSeen, queueRead = {}, {} -- lane → when it is due; lane → its queue, as text; filled by readForSecondary
@@ -34,7 +34,7 @@ local function queueOf(lane, requester, ownWaits, step)
     local waits = true
     if name == lane then
       waits = ownWaits
-      at = not leaseOf(lane) and dueOf(lane) or now -- while a lease lasts, the lane's URLs are not late
+      at = not leaseOf(lane) and dueOf(lane) or now -- during a lease, URLs are not late
     end
     if waits and (--[[rule:a-missed-place-is-lost]] name == requester or at + grace >= now --[[end]]) then
       queue[#queue + 1] = { name = name, at = at }

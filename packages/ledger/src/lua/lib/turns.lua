@@ -10,7 +10,7 @@
   In a ledger with only the default crawl, chooseList and standingOf are nil.
 ]]
 local MOST_READ = 20 -- most crawls read to find one that is not held; a lane with more crawls is read again soon
-local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- when lanes of held crawls are read again: laterCheck
+local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- for laterCheck: when lanes of held crawls are read
 local chooseList, standingOf
 if hasCrawls then
   local standings, nextCheck = {}, nil
@@ -77,7 +77,8 @@ if hasCrawls then
       if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
         return waiting, laterCheck()
       end
-      -- The held crawl moves behind all crawls that were read, so that it saves no turns, and other crawls are next.
+      -- The held crawl moves behind all crawls that were read: it gathers no turns meanwhile, and other crawls are
+      -- next.
       moved[#moved + 1] = --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]
       moved[#moved + 1] = name
     end

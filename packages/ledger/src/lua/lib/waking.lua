@@ -8,7 +8,8 @@
 ]]
 local MOST_WOKEN = 200 -- most lanes that one call of reserve wakes
 
--- To be called when one of these gates may have opened: all lanes that such gates hold are then to be woken.
+-- To be called when a stop, visiting hours, a budget or a pause may have ended early: marks all lanes that such gates
+-- hold as lanes to be woken.
 local function wakeHeld()
   local waking, held = TAG .. KEY.waking, TAG .. KEY.heldByPolicy
   --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', waking, waking, held) --[[end]]

@@ -45,7 +45,7 @@ end
 if closed == GATE.rulesChanged or closed == GATE.refetch then return reply(closed) end
 if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
 
--- The previous request used all held lanes, so it was sent at the latest send time that any of their leases has.
+-- The previous request used all held lanes, so it was sent at the latest of the send times in their leases.
 local sent = 0
 for n = 1, #heldLanes do
   local lease = leaseOf(heldLanes[n])

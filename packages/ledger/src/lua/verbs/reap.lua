@@ -34,7 +34,7 @@ local function endStarted(lane, lease)
     fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, lease[LEASE.fence]
     fetches[at + REAPED_FETCH.version] = version or '0'
     fetches[at + REAPED_FETCH.state] = stateOf(state, factsOf(lane)[FACTS.stateEnds])
-  end -- leases of other kinds are not returned: if one was a robots fetch, the record of that fetch expires
+  end -- leases of other kinds are not returned: if such a lease was for a robots fetch, its `fetchUntil` passes
 end
 
 for i = 1, #found do

@@ -32,7 +32,7 @@ local OF_ONE_CRAWL = { [GATE.share] = true, [GATE.pool] = true }
 local MOST_READ, SOON_MS, LATER = 20, 100, 0.1
 -- When a lane is due again after the turn of one of its crawls has ended without a request. That crawl moves behind the
 -- lane's other crawls, whose turns come soon. If the previous turn also ended without a request, all crawls of the lane
--- may be held: then the lane is read less often, the further ahead `till` is.
+-- may be held: then the lane is read again after a share (LATER) of the time until `till`.
 local function tillNextTurn(lane, crawl, till, gate)
   local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_READ - 1, 'WITHSCORES')
   local last

@@ -41,7 +41,9 @@ end
 
 -- Four values per lane: its name, its form, its number of URLs, and the place of its first URL in ARGV.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- lane → '@' and its domain; number of the lane → URLs that other partitions took in
+-- domains: lane → '@' and the registrable domain of its host;  elsewhere: number of the lane → how many URLs of that
+-- domain the other partitions took in
+local domains, elsewhere = {}, {}
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
