@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { OLDEST_REDIS } from '@decorum/ledger'
 import { CommandError } from '../exit.ts'
 import { fetchedRedis, installRedis } from './redis-package.ts'
+import { redisEnvironment } from './redis-process.ts'
 
 /** A server program that has been run once (`--version`) and is new enough. */
 export type RedisBinary = {
@@ -83,7 +84,3 @@ async function probe(
     return undefined
   }
 }
-
-/** The environment that a server program is run with: that of this process, and the program's own libraries if it has any. */
-export const redisEnvironment = ({ libraries }: { libraries?: string }): NodeJS.ProcessEnv =>
-  libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env

@@ -12,7 +12,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { redisRunningOn, removeNote, writeNote } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
-import { messageOf } from '../exit.ts'
 import { awaitName, lockPlace } from './kernel-name.ts'
 import { maxMemory } from './memory.ts'
 import type { RedisBinary } from './redis-binary.ts'
@@ -97,7 +96,7 @@ async function guard(): Promise<void> {
       await send({ kind: 'restarted', why, pid: redis.pid })
     }
   } catch (error) {
-    await send({ kind: 'failed', why: messageOf(error) })
+    await send({ kind: 'failed', why: error instanceof Error ? error.message : String(error) })
   } finally {
     if (task.temporary) await rm(task.dir, { recursive: true, force: true })
   }
