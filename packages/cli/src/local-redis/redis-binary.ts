@@ -10,8 +10,8 @@ import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { OLDEST_REDIS } from '@decorum/ledger'
 import { CommandError } from '../exit.ts'
+import { redisEnvironment } from './redis-environment.ts'
 import { fetchedRedis, installRedis } from './redis-package.ts'
-import { redisEnvironment } from './redis-process.ts'
 
 /** A server program that has been run once (`--version`) and is new enough. */
 export type RedisBinary = {

@@ -3,10 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { RedisBinary } from './redis-binary.ts'
-
-/** The environment that a server program is run with: that of this process, and the program's own libraries if it has any. */
-export const redisEnvironment = ({ libraries }: { libraries?: string }): NodeJS.ProcessEnv =>
-  libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env
+import { redisEnvironment } from './redis-environment.ts'
 
 export type RedisProcess = {
   child: ChildProcess

@@ -2,4 +2,5 @@
 
 export { writeNote } from '@decorum/client/fleet-here'
 export { findRedis, type RedisBinary } from './redis-binary.ts'
-export { freePort, type RedisProcess, spawnRedis, redisEnvironment } from './redis-process.ts'
+export { redisEnvironment } from './redis-environment.ts'
+export { freePort, type RedisProcess, spawnRedis } from './redis-process.ts'
