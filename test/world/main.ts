@@ -83,10 +83,11 @@ const SLOW = [
   'asks for less now and then',
 ]
 
+/** Sites are odd, and more goes wrong in less time. */
+const ODD: Partial<WorldOptions> = { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 }
 /** Every second world is small, and of one of these shapes: gates close there that hardly ever do in a large one. */
 const SMALL: readonly Partial<WorldOptions>[] = [
-  // sites are odd, and more goes wrong in less time
-  { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 },
+  ODD,
   // operators close gates of sites that are slow
   {
     sites: 24,
@@ -96,7 +97,7 @@ const SMALL: readonly Partial<WorldOptions>[] = [
     kinds: OPERATIONS,
     manners: [...SLOW, 'its robots.txt is slow'],
   },
-  { sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 600 },
+  ODD,
   // gates close between two steps of a request: few slots, so that orders wait, and as many requests of others, whose leases are extended
   {
     ...{ sites: 12, plain: 0, busySeconds: 50, faultEveryMs: 700, manners: [...SLOW, 'slow'] },

@@ -1,6 +1,7 @@
 /** `decorum crawl`: fetches a list of URLs, records one outcome for each, and ends. */
 import { createWriteStream } from 'node:fs'
 import { join, relative } from 'node:path'
+import { FLEET_SETTINGS } from '@decorum/config'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
 import { type AppendFile, openAppendFile } from '../append-file.ts'
 import { agreedSettings, givenSettings } from '../agreed-settings.ts'
@@ -11,7 +12,7 @@ import { catchInterrupt } from '../interrupt.ts'
 import { emptyList, nameOf, openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { holdName } from '../local-redis/index.ts'
-import { called, troubleReporter, printerOf } from '../say.ts'
+import { called, type Print, printerOf, troubleReporter } from '../say.ts'
 import { type CliSettings, whatIsOpened } from '../settings.ts'
 import { printResult } from '../terminal.ts'
 import { agentNamed } from '../typed.ts'
@@ -39,15 +40,8 @@ export async function crawlCommand(
   options: CrawlOptions,
   fleet: EarlyFleet,
 ): Promise<ExitCode> {
-  const began = options.resume ? await settingsOf(options.out) : {}
-  const kept = Object.entries(began).filter(([name]) => !process.env[name]?.trim())
-  const env = { ...process.env, ...Object.fromEntries(kept) }
   const print = printerOf(options.json)
-  if (kept.length > 0)
-    print(
-      'settings',
-      `as this crawl began (${join(options.out, 'crawl.json')}): ${kept.map(([name]) => name).join(', ')}`,
-    )
+  const env = options.resume ? await environmentToResume(options.out, print) : process.env
   const settings = await agreedSettings(env)
   const { folder, input } = await prepare(file, options, settings, env)
   // Folder or store for this crawl's pages; '': no pages are kept.
@@ -114,6 +108,14 @@ const LIST_CUT_OFF = 'standard input was cut off when the crawl stopped: it cont
 /** Folder in which every fetcher keeps pages; undefined if uncertain: on a shared Redis other fetchers, or a sink module, may differ. */
 function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefined {
   return pages !== '' && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink) ? pages : undefined
+}
+
+/** The environment, with the settings of the fleet with which the crawl began where it leaves them out. */
+async function environmentToResume(out: string, print: Print): Promise<NodeJS.ProcessEnv> {
+  const began = await settingsOf(out)
+  const kept = FLEET_SETTINGS.filter((name) => began[name] !== undefined && !process.env[name]?.trim())
+  if (kept.length > 0) print('settings', `as this crawl began (${join(out, 'crawl.json')}): ${kept.join(', ')}`)
+  return { ...process.env, ...Object.fromEntries(kept.map((name) => [name, began[name]])) }
 }
 
 /** Validates all arguments before Redis is started and the processes begin. */
